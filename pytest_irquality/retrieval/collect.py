@@ -17,17 +17,7 @@ from typing import Any
 from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.io.field_paths import is_mapping
 from pytest_irquality.passages.normalization import normalize_text
-from pytest_irquality.retrieval.calling import (
-    NO_EXCEPTIONS,
-    CallSettings,
-    CompletedCall,
-    ExceptionPolicy,
-    FinishJob,
-    Job,
-    make_jobs,
-    run_in_sequence,
-    takes_batches,
-)
+from pytest_irquality.retrieval import calling
 from pytest_irquality.retrieval.errors import (
     DEFAULT_TIMEOUT_S,
     CallTimeout,
@@ -76,7 +66,7 @@ def collect_run(
     stage_depth: int = 100,
     concurrency: int | None = None,
     rate_limiter: RateLimiter | None = None,
-    exceptions: ExceptionPolicy = NO_EXCEPTIONS,
+    exceptions: calling.ExceptionPolicy = calling.NO_EXCEPTIONS,
     known: Run | None = None,
     report_progress: ReportProgress | None = None,
 ) -> Run:
@@ -124,11 +114,12 @@ def collect_run(
     if isinstance(retriever, Service):  # It ends its own calls, so no thread is abandoned.
         bound, timeout = retriever.bind(timeout or DEFAULT_TIMEOUT_S), None
     limiter = rate_limiter or RateLimiter(settings.rate)
-    call_settings = CallSettings(limiter, exceptions, concurrency or settings.concurrency, timeout)
+    concurrency = concurrency or settings.concurrency
+    call_settings = calling.CallSettings(limiter, exceptions, concurrency, timeout)
     collector = _Collector(new_queries, settings, call_settings)
-    collector.is_timed = not takes_batches(bound)
+    collector.is_timed = not calling.takes_batches(bound)
     for repeat in range(settings.repeat):
-        for job in make_jobs(bound, new_queries, reader, depth):
+        for job in calling.make_jobs(bound, new_queries, reader, depth):
             collector.jobs.append(job._replace(repeat=repeat))
     if stages is not None and has_stages(retriever):
         collector.add_stages(retriever, reader, stages, stage_depth)
@@ -156,7 +147,9 @@ def collect_stages(
     if not has_stages(retriever):
         return {}
     limiter = RateLimiter(settings.rate)
-    call_settings = CallSettings(limiter, NO_EXCEPTIONS, settings.concurrency, settings.timeout)
+    call_settings = calling.CallSettings(
+        limiter, calling.NO_EXCEPTIONS, settings.concurrency, settings.timeout
+    )
     collector = _Collector(_drop_duplicates(queries), settings, call_settings)
     collector.add_stages(retriever, _make_reader(settings), (), depth)
     collector.run_jobs()
@@ -194,11 +187,11 @@ class _Collector:
 
     queries: Sequence[Query]
     settings: Settings
-    call_settings: CallSettings
+    call_settings: calling.CallSettings
     is_timed: bool = True
     needed_stages: Collection[str] | None = None
-    jobs: list[Job] = field(default_factory=list)
-    pending: deque[Job] = field(default_factory=deque)
+    jobs: list[calling.Job] = field(default_factory=list)
+    pending: deque[calling.Job] = field(default_factory=deque)
     results: dict[tuple[int, str], _QueryResult] = field(default_factory=dict)
     retry_count: int = 0
     failures_in_row: int = 0
@@ -216,14 +209,14 @@ class _Collector:
             return [read_stages(result, lambda stage: stage_reader.read(stage, depth), needed)]
 
         stages = retriever.stages  # type: ignore[attr-defined]
-        for job in make_jobs(stages, self.queries, stage_reader, depth):
+        for job in calling.make_jobs(stages, self.queries, stage_reader, depth):
             self.jobs.append(job._replace(read=read, repeat=STAGES_REPEAT))
 
     def run_jobs(self, report_progress: ReportProgress | None = None) -> None:
         """Make all calls, and failed ones again as often as the settings say."""
         result_count = sum(len(job.queries) for job in self.jobs)
 
-        def finish(job: Job, completed: CompletedCall) -> None:
+        def finish(job: calling.Job, completed: calling.CompletedCall) -> None:
             self._finish_job(job, completed)
             if report_progress:
                 report_progress(len(self.results), result_count)
@@ -243,12 +236,12 @@ class _Collector:
         except KeyboardInterrupt:
             self.is_interrupted = True
 
-    def _run(self, jobs: Iterable[Job], finish: FinishJob) -> None:
+    def _run(self, jobs: Iterable[calling.Job], finish: calling.FinishJob) -> None:
         """Make calls in this thread if that is possible, and otherwise in an event loop."""
         self.pending = deque(jobs)
         in_threads = self.call_settings.concurrency > 1 or self.call_settings.timeout is not None
         if not in_threads:
-            self.pending.extend(run_in_sequence(self.pending, finish, self.call_settings))
+            self.pending.extend(calling.run_in_sequence(self.pending, finish, self.call_settings))
         if self.pending:
             try:
                 from pytest_irquality.retrieval.loop import run_in_loop  # imports asyncio
@@ -258,7 +251,7 @@ class _Collector:
                 reason = error.strerror or error
                 raise RetrieverError(f"No event loop can be started. {reason}") from None
 
-    def _finish_job(self, job: Job, completed: CompletedCall) -> None:
+    def _finish_job(self, job: calling.Job, completed: calling.CompletedCall) -> None:
         self.retry_count += completed.refusal_count
         failure = _name_failure(completed.error, self.call_settings.exceptions)
         self.failures_in_row = self.failures_in_row + 1 if failure else 0
@@ -280,7 +273,7 @@ class _Collector:
                 result = replace(value, ranking=replace(value.ranking, seconds=completed.seconds))
             self.results[job.repeat, query.request] = result
 
-    def _list_errors(self, job: Job) -> list[BaseException]:
+    def _list_errors(self, job: calling.Job) -> list[BaseException]:
         """Return the errors of a job that are worth a retry."""
         errors = []
         for query in job.queries:
@@ -371,7 +364,7 @@ def _add_titles(titles: dict[str, str], doc_ids: Sequence[str], texts: Sequence[
                 titles[doc_id] = title
 
 
-def _name_failure(error: BaseException | None, exceptions: ExceptionPolicy) -> str:
+def _name_failure(error: BaseException | None, exceptions: calling.ExceptionPolicy) -> str:
     """Return how a call failed if the retriever seems to be down, or an empty string."""
     if error is None or exceptions.is_skip(error):
         return ""
@@ -407,7 +400,7 @@ def find_unindexed_documents(retriever: object, doc_ids: Iterable[str]) -> froze
             if not answer:
                 missing.append(doc_id)
         except BaseException as error:  # `pytest.skip` must not skip the item that reports this.
-            if not NO_EXCEPTIONS.is_query_error(error):
+            if not calling.NO_EXCEPTIONS.is_query_error(error):
                 raise
     return frozenset(missing)
 

@@ -31,16 +31,8 @@ from math import isfinite
 from operator import attrgetter, countOf
 from typing import Any, Literal, NamedTuple
 
-from pytest_irquality.io import dataclass, field
+from pytest_irquality.io import dataclass, field, field_paths
 from pytest_irquality.io.escaping import clip
-from pytest_irquality.io.field_paths import (
-    Step,
-    follow_steps,
-    get_field,
-    is_data,
-    is_mapping,
-    settle_path,
-)
 from pytest_irquality.io.secrets import MASK, MaskedText
 from pytest_irquality.retrieval.errors import ResultError
 from pytest_irquality.retrieval.run import Ranking
@@ -366,7 +358,7 @@ class _Place(NamedTuple):
     """The place of a field: its path, and the steps of the path in these hits."""
 
     path: str
-    steps: Sequence[Step]
+    steps: Sequence[field_paths.Step]
 
 
 class _Fields:
@@ -375,7 +367,7 @@ class _Fields:
     def __init__(self, hits: Sequence[Any]) -> None:
         self.hits = hits
         self._columns: dict[str, Sequence[Any]] = {}
-        has_keys = is_mapping(hits[0])
+        has_keys = field_paths.is_mapping(hits[0])
         names = [name for name in _CONTAINERS if _find_steps(hits[0], name[:-1], has_keys)]
         self.containers = ["", *names]
 
@@ -384,7 +376,7 @@ class _Fields:
     ) -> _Place | None:
         """Return the first path whose column is accepted, in a sample of hits from ``start`` on."""
         sample = self.hits[start : start + SAMPLE_HITS]
-        has_keys = is_mapping(sample[0])
+        has_keys = field_paths.is_mapping(sample[0])
         for path in paths:
             steps = _find_steps(sample[0], path, has_keys)
             if steps is not None and accept(_read_column(sample, _Place(path, steps), {})):
@@ -408,7 +400,7 @@ class _Fields:
         return [container + name for name in names for container in self.containers]
 
 
-def _find_steps(hit: Any, path: str, has_keys: bool) -> Sequence[Step] | None:
+def _find_steps(hit: Any, path: str, has_keys: bool) -> Sequence[field_paths.Step] | None:
     """Return the steps of a path for hits like this one, or ``None`` if it has nothing there.
 
     ``has_keys`` is whether the hit is a mapping, which takes objects of pydantic longest to answer.
@@ -419,14 +411,15 @@ def _find_steps(hit: Any, path: str, has_keys: bool) -> Sequence[Step] | None:
         is_missing = name not in hit and path not in hit
     else:
         is_missing = not (has_keys or hasattr(hit, name))
-    return None if is_missing else settle_path(hit, path)
+    return None if is_missing else field_paths.settle_path(hit, path)
 
 
 def list_id_paths(hit: Any) -> tuple[str, ...]:
     """Return the paths at which a hit may have its id."""
     if type(hit) is dict:
         return (*_ID_PATHS, *_ID_ATTRIBUTES, *_PRODUCT_ID_PATHS)
-    if is_mapping(hit):  # In elasticsearch.dsl, the keys of a hit are the fields of its document.
+    # In elasticsearch.dsl, the keys of a hit are the fields of its document.
+    if field_paths.is_mapping(hit):
         return ("meta.id", *_ID_PATHS, *_ID_ATTRIBUTES, *_PRODUCT_ID_PATHS)
     return _ID_ATTRIBUTES
 
@@ -564,11 +557,13 @@ def _read_column(hits: Sequence[Any], place: _Place, columns: dict[str, Sequence
                 columns[path] = _take_step(values, name, step, is_first=is_first)
             values = columns[path]
     except Exception:
-        values = [follow_steps(hit, place.steps) for hit in hits]
+        values = [field_paths.follow_steps(hit, place.steps) for hit in hits]
     return Column(values, is_field=True)
 
 
-def _take_step(values: Sequence[Any], name: str, step: Step, *, is_first: bool) -> Sequence[Any]:
+def _take_step(
+    values: Sequence[Any], name: str, step: field_paths.Step, *, is_first: bool
+) -> Sequence[Any]:
     """Return the values to which a step of a path leads.
 
     Raises:
@@ -589,7 +584,7 @@ def _refuse_code(values: Sequence[Any]) -> None:
     """Raise ``TypeError`` if any value is code. One value of each type shows it."""
     for value_type in Column(values).types:
         value = next(value for value in values if type(value) is value_type)
-        if not is_data(value):
+        if not field_paths.is_data(value):
             raise TypeError(f"a path may not lead through a {value_type.__name__}")
 
 
@@ -656,7 +651,7 @@ def _read_fields(hits: Sequence[Any], paths: Sequence[str]) -> tuple[Mapping[str
         for hit, fields in zip(hits, values, strict=True):
             value = None
             for container in ("", *_CONTAINERS):
-                value = get_field(hit, container + path)
+                value = field_paths.get_field(hit, container + path)
                 if value is not None:
                     break
             plain = make_plain(get_single(value))
@@ -708,7 +703,7 @@ def _make_id_error(hits: Sequence[Any], id_field: str) -> ResultError:
 
 def _describe_fields(hit: Any) -> str:
     fields = getattr(hit, "__dict__", {})
-    if is_mapping(hit):
+    if field_paths.is_mapping(hit):
         fields = {name: hit[name] for name in hit.keys()}  # noqa: SIM118 - not always a dict
     names: list[str] = []
     for name, value in fields.items():

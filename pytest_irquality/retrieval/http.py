@@ -19,15 +19,8 @@ from urllib.parse import quote
 from pytest_irquality.io.decoding import JsonError, parse_json
 from pytest_irquality.io.files import FileError, read_bytes
 from pytest_irquality.io.secrets import Secrets
+from pytest_irquality.retrieval import service
 from pytest_irquality.retrieval.errors import RetrieverError, ServiceError, make_timeout
-from pytest_irquality.retrieval.service import (
-    MAX_ANSWER_BYTES,
-    PORT,
-    Server,
-    Service,
-    limit_time,
-    parse_header,
-)
 
 # [METHOD ]http://HOST[:{port}]/PATH[ @FILE]. The host has no other placeholder and no credentials.
 _LINE = re.compile(
@@ -40,7 +33,7 @@ _KNOWN_PLACEHOLDER = re.compile(r"query|k|params\.(?!(?:query|k)$)[A-Za-z_]\w*")
 _NOT_READY_STATUSES = (502, 503, 504)
 
 
-class UrlRetriever(Service):
+class UrlRetriever(service.Service):
     """A URL that answers queries with JSON. A connection is kept for each call in flight.
 
     Args:
@@ -62,12 +55,12 @@ class UrlRetriever(Service):
         headers: Sequence[str],
         folder: Path,
         secrets: Secrets,
-        server: Server | None = None,
+        server: service.Server | None = None,
     ) -> None:
         super().__init__(secrets)
         self._server = server
         if server:
-            line = line.replace(PORT, str(server.port), 1)
+            line = line.replace(service.PORT, str(server.port), 1)
         match = _LINE.fullmatch(line)
         if not match:
             raise RetrieverError(
@@ -84,7 +77,7 @@ class UrlRetriever(Service):
         if self._template is not None:
             self._headers["Content-Type"] = "application/json"
         for header in headers:
-            name, value = parse_header(header)
+            name, value = service.parse_header(header)
             self._headers[name] = value
 
     def bind(self, timeout: float) -> Callable[..., Any]:
@@ -178,7 +171,8 @@ class UrlRetriever(Service):
         """Send a request, and return its response with its body."""
         connection, was_used = self._get_connection(deadline)
         data, sock = None, connection.sock
-        with limit_time(deadline - time.monotonic(), lambda: _cut_connection(sock)) as is_over:
+        seconds_left = deadline - time.monotonic()
+        with service.limit_time(seconds_left, lambda: _cut_connection(sock)) as is_over:
             try:
                 connection.request(self._method, target, body, self._headers)
                 with connection.getresponse() as response:
@@ -237,9 +231,9 @@ def _read_body(response: HTTPResponse) -> bytes:
         raise ServiceError("The answer is compressed, but compression was not requested")
     body = None
     with suppress(IncompleteRead):
-        body = response.read(MAX_ANSWER_BYTES + 1)
-    if body is not None and len(body) > MAX_ANSWER_BYTES:
-        raise ServiceError(f"The answer is larger than {MAX_ANSWER_BYTES >> 20} MB")
+        body = response.read(service.MAX_ANSWER_BYTES + 1)
+    if body is not None and len(body) > service.MAX_ANSWER_BYTES:
+        raise ServiceError(f"The answer is larger than {service.MAX_ANSWER_BYTES >> 20} MB")
     if body is None or response.length:  # the number of bytes that were not read
         raise ServiceError("The answer was cut off")
     return body

@@ -9,15 +9,7 @@ from math import fsum
 
 from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.text import format_count
-from pytest_irquality.suite.data_files import (
-    BEIR_COLUMNS,
-    JUDGMENT_FORMATS,
-    DataFile,
-    Record,
-    RecordReader,
-    recognize_format,
-    simplify,
-)
+from pytest_irquality.suite import data_files
 from pytest_irquality.suite.kinds import list_words, parse_number, suggest
 from pytest_irquality.suite.mistakes import Location, Mistake, quote
 
@@ -43,7 +35,7 @@ class JudgmentFile:
         used_keys: The queries that the suite has as well, after joining.
     """
 
-    file: DataFile
+    file: data_files.DataFile
     format: str
     has_ids: bool = True
     grades: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -60,7 +52,7 @@ class JudgmentFile:
     def find_line(self, query_key: str, doc_id: str, assessor: str | None = None) -> int:
         """Return the first line with a grade of a document, or with one from an assessor."""
         # Only mistakes need lines, so they are not kept while reading.
-        reader = RecordReader(self.file, self.format, holds_judgments=True)
+        reader = data_files.RecordReader(self.file, self.format, holds_judgments=True)
         for record in reader.read():
             has_grade = assessor in (None, _DECISION, _get_assessor(record))
             if has_grade and _get_pair(reader, record) == (query_key, doc_id):
@@ -68,7 +60,7 @@ class JudgmentFile:
         return 1
 
 
-def read_judgment_file(file: DataFile, grade_words: Mapping[str, float]) -> JudgmentFile:
+def read_judgment_file(file: data_files.DataFile, grade_words: Mapping[str, float]) -> JudgmentFile:
     """Read a file of judgments.
 
     Args:
@@ -78,7 +70,7 @@ def read_judgment_file(file: DataFile, grade_words: Mapping[str, float]) -> Judg
     Raises:
         Mistake: The file cannot be read, or contradicts itself.
     """
-    format = recognize_format(file, JUDGMENT_FORMATS, "judgments")
+    format = data_files.recognize_format(file, data_files.JUDGMENT_FORMATS, "judgments")
     if format in ("trec", "beir"):
         grades = _read_regular_qrels(file, format)
         if grades is not None:
@@ -87,7 +79,9 @@ def read_judgment_file(file: DataFile, grade_words: Mapping[str, float]) -> Judg
     return _FileParser(file, format, grade_words).parse()
 
 
-def _read_regular_qrels(file: DataFile, format: str) -> dict[str, dict[str, float]] | None:
+def _read_regular_qrels(
+    file: data_files.DataFile, format: str
+) -> dict[str, dict[str, float]] | None:
     """Read regular qrels fast. Return ``None`` for all others.
 
     Most files are regular, and some have millions of lines. Therefore the fields of many lines are
@@ -98,7 +92,7 @@ def _read_regular_qrels(file: DataFile, format: str) -> dict[str, dict[str, floa
     blocks = file.read_blocks()
     if format == "beir":
         header, _, text = next(blocks, "").partition("\n")
-        if tuple(header.split()) != BEIR_COLUMNS:
+        if tuple(header.split()) != data_files.BEIR_COLUMNS:
             return None
         blocks = chain([text], blocks)
     count, step = 0, width + 1
@@ -134,9 +128,11 @@ def _read_regular_qrels(file: DataFile, format: str) -> dict[str, dict[str, floa
 class _FileParser:
     """Reads any file of judgments line by line."""
 
-    def __init__(self, file: DataFile, format: str, grade_words: Mapping[str, float]) -> None:
+    def __init__(
+        self, file: data_files.DataFile, format: str, grade_words: Mapping[str, float]
+    ) -> None:
         self.result = JudgmentFile(file, format)
-        self.reader = RecordReader(file, format, holds_judgments=True)
+        self.reader = data_files.RecordReader(file, format, holds_judgments=True)
         self.grade_words = grade_words
         self.known_grades: dict[str, float | None] = {"": None}
         # The grades by assessor (or ``_DECISION``), query and document.
@@ -153,7 +149,7 @@ class _FileParser:
         self.result.notes = tuple(self.reader.list_notes())
         return self.result
 
-    def _add_record(self, record: Record) -> None:
+    def _add_record(self, record: data_files.Record) -> None:
         cells = record.cells
         query_key, doc_id = _get_pair(self.reader, record)
         if ("id" in cells) != self.result.has_ids:
@@ -185,12 +181,12 @@ class _FileParser:
                 who = f", from the same assessor {quote(assessor)}" if assessor else ""
                 self.reader.fail(record.line, f"{message} on line {line}{who}")
 
-    def _parse_grade(self, record: Record, text: str) -> float | None:
+    def _parse_grade(self, record: data_files.Record, text: str) -> float | None:
         if text not in self.known_grades:
             words = dict(self.grade_words)
             number = words.get(text, parse_number(text))
             columns = self.reader.columns
-            if columns and simplify(columns.names.get("grade", "")) == "escilabel":
+            if columns and data_files.simplify(columns.names.get("grade", "")) == "escilabel":
                 words = {**ESCI_GRADES, **words}
                 number = ESCI_GRADES.get(text.lower()) if number is None else number
             if number is None:
@@ -230,7 +226,7 @@ def explain_grade(text: str, words: Mapping[str, float]) -> str:
     return f"A grade must be a number{allowed}, not {quote(text)}{hint}"
 
 
-def _get_assessor(record: Record) -> str | None:
+def _get_assessor(record: data_files.Record) -> str | None:
     """Return the assessor of a grade, or ``None`` if the file has no assessors."""
     assessor = record.cells.get("assessor")
     return None if assessor is None else assessor.strip()
@@ -241,7 +237,7 @@ def _explain_conflict(query_key: str, doc_id: str, grade: float, first: float) -
     return f"{document}, and {first:g}"
 
 
-def _get_pair(reader: RecordReader, record: Record) -> tuple[str, str]:
+def _get_pair(reader: data_files.RecordReader, record: data_files.Record) -> tuple[str, str]:
     """Return the id of the query (or its text in a file without ids), and the document."""
     query_key = record.cells.get("id", record.cells.get("query"))
     doc_id = record.cells.get("document")

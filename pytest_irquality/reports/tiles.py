@@ -176,7 +176,6 @@ def build_tile(
     if evaluation.comparison.list_query_ids(QueryStatus.NO_ANSWER) and not tag:
         note = f"{answered} of {len(evaluation.suite.queries)} queries answered"
     bound, bound_name = _get_bound(threshold)
-    bound_value = bound.value if bound else None
     return Tile(
         label=f"{tag} {metric}" if tag else str(metric),
         metric=str(metric),
@@ -192,7 +191,7 @@ def build_tile(
         compared=compared,
         note=note,
         is_warning=bool(result and result.is_warning),
-        bar=_place_on_bar(metric, value, bound_value, baseline),
+        bar=_place_on_bar(metric, value, bound.value if bound else None, baseline),
     )
 
 

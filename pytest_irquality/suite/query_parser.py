@@ -126,26 +126,26 @@ class FileFinder:
             if not matches and has_magic(written):
                 matches = find_matching_files(written, folder)
             self._access.check_data_files([folder / match for match in matches], self._suite_path)
-            return [self._get_name(match) for match in matches]
-        name = self._get_name(written)
+            return [_join_names(self._folder_name, match) for match in matches]
+        name = _join_names(self._folder_name, written)
         names = set(self._source.list_files())
         if name in names or any(each.startswith(f"{name}/") for each in names):
             return [name]
         same_depth = [each for each in names if each.count("/") == name.count("/")]
         # The name of the suite's folder is no pattern.
-        pattern = self._get_name(written, escape(self._folder_name))
+        pattern = _join_names(escape(self._folder_name), written)
         matches = [each for each in same_depth if fnmatchcase(each, pattern)]
         # A file that is named exactly may be untracked. Then it is read from the working tree.
         is_untracked = (self._suite_path.parent / written).exists()
         return sorted(matches) or ([name] if is_untracked else [])
 
-    def _get_name(self, written: str, folder_name: str = "") -> str:
-        """Return a path in the suite as a path relative to the root of the project."""
-        folder_name = folder_name or self._folder_name
-        return posixpath.normpath(posixpath.join(folder_name, written.replace("\\", "/")))
-
     def _get_relative_name(self, name: str) -> str:
         return posixpath.relpath(name, self._folder_name or ".")
+
+
+def _join_names(folder_name: str, written: str) -> str:
+    """Return a path in a suite as a path relative to the root of the project."""
+    return posixpath.normpath(posixpath.join(folder_name, written.replace("\\", "/")))
 
 
 @dataclass

@@ -13,6 +13,7 @@ from pytest_irquality.evaluation.evaluate import Branch, BuildFacts, SuiteKey
 from pytest_irquality.evaluation.results import EvaluationContext, Outcome
 from pytest_irquality.metrics import Metric, make_own_metric, parse_metric
 from pytest_irquality.reports.build_view import build_query_details, build_view
+from pytest_irquality.reports.json_report import render_json
 from pytest_irquality.reports.sentences import create_node_id
 from pytest_irquality.reports.tiles import format_check_values
 from pytest_irquality.reports.view_model import View, ViewSettings
@@ -590,3 +591,4 @@ def test_metric_without_a_lowest_value_has_no_bar() -> None:
     view = make_view(suite, make_run(suite))
 
     assert [tile.bar for tile in view.suites[0].tiles if tile.label == "loss"] == [None]
+    assert "NaN" not in render_json(view)

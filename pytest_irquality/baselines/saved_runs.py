@@ -221,9 +221,7 @@ class SavedRuns:
     def _add_path(self, path: Path) -> None:
         name = _format_path(path, self.root)
         if not path.exists():
-            hint = (
-                "" if self.replaces_retriever else f" For a branch or commit, write `git:{name}`."
-            )
+            hint = "" if self.replaces_retriever else f" For a branch, write `git:{name}`."
             raise BaselineError(f"{self.option} {name}: There is no such file or folder.{hint}")
         if not path.is_dir():
             self._add_file(path)

@@ -104,6 +104,7 @@ class WorktreeSource:
     Attributes:
         name: The name of the base branch in messages.
         retriever_errors: Why the base branch cannot use a retriever, such as a missing fixture.
+        saved_folder: The folder from which a worker of pytest-xdist reads the answers.
     """
 
     def __init__(self, git: GitSource, invocation: PytestInvocation) -> None:
@@ -116,7 +117,7 @@ class WorktreeSource:
         self.errors: dict[str, str] = {}
         self.notes: list[Text] = []
         self.retriever_errors: dict[RunKey, str] = {}
-        self._saved_folder: Path | None = None
+        self.saved_folder: Path | None = None
         self._batches: tuple[QueryBatch, ...] = ()
         self._child_runs: tuple[ChildRun, ...] = ()
         self._task_text = self._answers_text = ""
@@ -150,9 +151,11 @@ class WorktreeSource:
     def read_baselines(self, suites: Sequence[Suite]) -> tuple[Baseline, ...]:
         """Return the answers of the last ``run``, one baseline for each batch and retriever."""
         self.errors.clear()
-        if self._saved_folder is not None:
-            self._load_answers(self._saved_folder)
-            self._saved_folder = None
+        if self.saved_folder is not None:
+            task = json.loads((self.saved_folder / _TASK_NAME).read_text(encoding="utf-8"))
+            self._batches = tuple(map(_decode_batch, task["batches"]))
+            self._decode_answers((self.saved_folder / _ANSWERS_NAME).read_text(encoding="utf-8"))
+            self.saved_folder = None
         baselines = []
         for child_run in self._child_runs:
             retriever = child_run.retriever
@@ -196,15 +199,6 @@ class WorktreeSource:
         """Save the answers in a folder, for workers of pytest-xdist."""
         (folder / _TASK_NAME).write_text(self._task_text, encoding="utf-8")
         (folder / _ANSWERS_NAME).write_text(self._answers_text, encoding="utf-8")
-
-    def set_saved_folder(self, folder: Path) -> None:
-        """Set the folder from which a worker loads the answers when it reads baselines."""
-        self._saved_folder = folder
-
-    def _load_answers(self, folder: Path) -> None:
-        task = json.loads((folder / _TASK_NAME).read_text(encoding="utf-8"))
-        self._batches = tuple(map(_decode_batch, task["batches"]))
-        self._decode_answers((folder / _ANSWERS_NAME).read_text(encoding="utf-8"))
 
     def _write_task(self, worktree_run: _WorktreeRun) -> None:
         data = {

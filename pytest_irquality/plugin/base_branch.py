@@ -221,7 +221,7 @@ class BaseBranchPlugin:
         if is_worker(config):
             # The controller runs the code, and has written the answers when the first item runs.
             worker_input: dict[str, str] = config.workerinput  # type: ignore[attr-defined]
-            code_source.set_saved_folder(Path(worker_input[ANSWERS_FOLDER_KEY]))
+            code_source.saved_folder = Path(worker_input[ANSWERS_FOLDER_KEY])
             return
         batches = search_session.plan.list_base_batches()
         if batches:

@@ -356,10 +356,7 @@ def test_trec_shards_are_joined(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (
-            ["s.1-of-3.run", "s.3-of-3.run"],
-            "1 shard missing: 2/3. Found: 1/3 (runs/s.1-of-3.run)",
-        ),
+        (["s.1-of-3.run", "s.3-of-3.run"], "1 shard missing: 2/3. Found: 1/3 (runs/s.1-of-3.run)"),
         (["s.1-of-2.run", "s.1-of-2.trec"], "is also shard 1/2"),
         (["s.1-of-2.run", "s.2-of-3.run"], "Shard 2/3 is not from the same run as"),
         (["s.1-of-2.run", "s.run"], "Several TREC runs match"),
@@ -400,5 +397,5 @@ def test_a_baseline_path_without_any_run_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(BaselineError, match="--ir-baseline old: There is no run of 'retriever'"):
         SavedBaselines(tmp_path / "old", root=tmp_path).read_baselines([SUITE])
-    with pytest.raises(BaselineError, match="For a branch or commit, write `git:main`"):
+    with pytest.raises(BaselineError, match="For a branch, write `git:main`"):
         SavedBaselines(tmp_path / "main", root=tmp_path).read_baselines([SUITE])

@@ -321,7 +321,7 @@ def test_answers_travel_to_workers(shop: Path, tmp_path: Path) -> None:
 
     source.save(folder)
     other = WorktreeSource(source.git, source.invocation)
-    other.set_saved_folder(folder)
+    other.saved_folder = folder
 
     assert other.read_baselines([make_suite()]) == baselines
     assert other.retriever_errors == source.retriever_errors

@@ -142,9 +142,7 @@ BOUND = (
     Step(
         "suite/model.py",
         """\
-    approx: Bound | None = field(
-        default=None, metadata=_describe_bound("The value, up to a tenth.")
-    )
+    approx: Bound | None = _make_bound_field("The value, up to a tenth.")
 """,
         "    is_warning: bool = False\n    location",
     ),

@@ -104,10 +104,10 @@ class RankingBatch:
     def _find_judged_documents(self) -> JudgedRankings:
         rankings: list[DocIds] = []
         gains: list[RankedGains] = []
-        depth, reads_all_relevant = self._depth, self._reads_all_relevant
+        depth = self._depth
         for judgments, ranking in zip(self._judgments, self._rankings, strict=True):
             gain_by_doc_id = judgments.gains
-            reach = max(depth, len(gain_by_doc_id)) if reads_all_relevant else depth
+            reach = max(depth, len(gain_by_doc_id)) if self._reads_all_relevant else depth
             distinct, ranked_gains = find_gains(ranking, gain_by_doc_id, reach)
             rankings.append(distinct)
             gains.append(ranked_gains)

@@ -553,19 +553,17 @@ def prepare_arguments(
 
 def split_optional_values(arguments: Iterable[str]) -> list[str]:
     """Split ``--ir-suite=P``, and keep argparse from reading a path as the value of an option."""
+    typed = list(arguments)
+    end = typed.index("--") if "--" in typed else len(typed)
     split: list[str] = []
-    is_after_double_dash = False
-    for argument in arguments:
-        is_after_double_dash = is_after_double_dash or argument == "--"
-        if is_after_double_dash:
-            split.append(argument)
-        elif argument in ("--ir-suite", "--ir-update-baseline"):
+    for argument in typed[:end]:
+        if argument in ("--ir-suite", "--ir-update-baseline"):
             split.append(f"{argument}=")
         elif argument.startswith("--ir-suite=") and argument != "--ir-suite=":
             split += ["--ir-suite=", argument.partition("=")[2]]
         else:
             split.append(argument)
-    return split
+    return split + typed[end:]
 
 
 def parse_arguments(config: pytest.Config, arguments: Sequence[str]) -> CommandLine:

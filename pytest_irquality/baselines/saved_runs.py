@@ -317,10 +317,8 @@ class SavedRuns:
         for file in files:
             header, run, _ = file.stored
             if not header.shard:
-                raise BaselineError(
-                    f"{file.name}: This run is complete, but there are also shards of it. Delete"
-                    " this file, or the shards."
-                )
+                problem = "This run is complete, but there are also shards of it"
+                raise BaselineError(f"{file.name}: {problem}. Delete this file, or the shards.")
             shard = parse_shard(header.shard)
             shards.append((shard, file.name))
             if header.commit != commit:

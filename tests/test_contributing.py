@@ -207,13 +207,8 @@ METRIC = (
 )
 ENGINE = (Step("retrieval/wrappers.py", '    "winners",\n', '    "hits", "documents", "points"'),)
 FORMAT = (
-    Step(
-        "suite/keys.py", '"pipes", ', '"trec", "beir", "jsonl", "csv", "tsv", "topics", "text")\n'
-    ),
+    Step("suite/keys.py", '    "pipes": "lines with pipes",\n', '    "trec": "TREC qrels",\n'),
     Step("suite/data_files.py", '"pipes", ', '"trec", "beir", "jsonl", "csv", "tsv")\n'),
-    Step(
-        "suite/data_files.py", '    "pipes": "lines with pipes",\n', '    "trec": "TREC qrels",\n'
-    ),
     Step(
         "suite/data_files.py",
         '            "pipes": self._read_pipes,\n',
@@ -584,7 +579,7 @@ def test_source_of_baselines_is_compared_with(package: PackageCopy) -> None:
         pytest.param(RULE, RULE[0], "name 'MustNotPrecede' is not defined", id="rule"),
         pytest.param(DEFAULT_CHECK, DEFAULT_CHECK[0], "FIRST_RESULTS", id="default check"),
         pytest.param(BOUND, BOUND[1], "There is no check of 'approx'", id="bound"),
-        pytest.param(FORMAT, FORMAT[3], "pipes", id="format"),
+        pytest.param(FORMAT, FORMAT[2], "graded.txt:1: No column", id="format"),
         pytest.param(OPTION, OPTION[0], "--ir-branch", id="option"),
         pytest.param(OPTION, OPTION[1], "branch", id="field of options"),
         pytest.param(SUITE_KEY, SUITE_KEY[0], "'owner' is not a key of the suite", id="suite key"),

@@ -476,8 +476,10 @@ def _collect_fields(view: View, doc_ids: Sequence[str]) -> list[Any]:
     known: dict[str, dict[str, str]] = {doc_id: {} for doc_id in doc_ids}
     for suite in view.suites:
         shown = suite.evaluation.suite.settings.show
-        for answers in suite.evaluation.run.answers.values():
-            ranking = answers[0]
+        # The run has the answers of other suites, too.
+        answers = suite.evaluation.run.answers
+        requests = [query.request for query in suite.evaluation.suite.queries]
+        for ranking in [answers[request][0] for request in requests if request in answers]:
             for doc_id, text in zip(ranking.doc_ids, ranking.texts, strict=False):
                 excerpt = clip(text.strip(), MAX_EXCERPT_LENGTH)
                 known.setdefault(doc_id, {}).setdefault("", escape_page_text(excerpt))

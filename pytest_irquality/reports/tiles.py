@@ -173,7 +173,7 @@ def build_tile(
         count = format_count(score.query_count, "compared query", "compared queries")
         note = f"{count}: {format_value(metric, baseline)} → {compared}"
     answered = len(evaluation.comparison.answered_queries)
-    if evaluation.comparison.list_query_ids(QueryStatus.NO_ANSWER) and not tag:
+    if not tag and evaluation.comparison.list_query_ids(QueryStatus.NO_ANSWER):
         note = f"{answered} of {len(evaluation.suite.queries)} queries answered"
     bound, bound_name = _get_bound(threshold)
     return Tile(

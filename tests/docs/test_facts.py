@@ -56,7 +56,10 @@ FACTS = [
     ("why/significance.md", f"more than {statistics.MAX_EXACT_CHANGES} changed queries"),
     ("why/significance.md", f"{statistics.SAMPLE_COUNT:,} random combinations"),
     ("why/significance.md", f"{statistics.INTERVAL_CONFIDENCE * 100:.0f}% interval"),
-    ("reference/options.md", f"fewer than {WORDS[round(5 * constants.MIN_COMPARED_FRACTION)]} in five"),
+    (
+        "reference/options.md",
+        f"fewer than {WORDS[round(5 * constants.MIN_COMPARED_FRACTION)]} in five",
+    ),
     ("guides/flaky.md", f"more than {constants.MIN_PRESENT_FRACTION * 100:.0f}% of the baseline"),
     ("guides/flaky.md", f"fewer than {constants.MAX_ABSENT_FRACTION * 100:.0f}% of the current"),
     ("guides/without-grades.md", f"at least {WORDS[constants.MIN_UNJUDGED_QUERIES]} queries"),

@@ -166,6 +166,7 @@ def test_documents_on_both_sides_have_a_picture_and_a_line_of_fields(open_page: 
     page.locator("details.row summary").first.click()
 
     opened = page.locator("details.row").first
+    opened.locator("img").first.wait_for()
     assert opened.locator("img").count() == 9
     text = opened.locator(".side-before .fields").first.inner_text()
     assert text == "stock: 3url"
@@ -188,6 +189,7 @@ def test_chunks_with_a_part_of_a_passage_are_marked(open_page: Open) -> None:
     page.locator("details.row summary").first.click()
 
     opened = page.locator("details.row").first
+    opened.get_by_text("has a part of the passage").first.wait_for()
     assert opened.get_by_text("has a part of the passage").count() == 2
     assert opened.get_by_text("Refunds are paid to").first.is_visible()
     assert opened.get_by_text("lost", exact=True).count() == 1

@@ -262,7 +262,7 @@ def test_overview_works_without_scripts(open_page: Open) -> None:
     assert page.locator("#queries table").is_visible()
     assert page.locator("#checks").is_visible()
     page.locator("details.row summary").first.click()
-    assert page.locator("details.row table").first.is_visible()
+    page.locator("details.row table").first.wait_for()
 
 
 def test_phone_shows_the_current_ranking_first(open_page: Open) -> None:

@@ -20,6 +20,8 @@ MAX_NAMED_QUERIES = 3
 
 _DECISION = "\0decision"  # in place of the name of an assessor
 _NO_ASSESSORS: Mapping[str, Mapping[str, float]] = {}  # shared by all queries without files
+# All bytes but white space that is ASCII.
+_NO_SEPARATORS = bytes(range(256)).translate(None, b" \t\n\v\f\r\x1c\x1d\x1e\x1f")
 _COMMON_GRADES = {str(grade): float(grade) for grade in range(-10, 101)}
 
 
@@ -95,34 +97,43 @@ def _read_regular_qrels(
         if tuple(header.split()) != data_files.BEIR_COLUMNS:
             return None
         blocks = chain([text], blocks)
-    count, step = 0, width + 1
+    count = 0
     for text in filter(None, blocks):
-        # Marks between the lines are in the right places only if every line has the right number of
-        # fields. They are single characters, because equal ones share one object.
-        marked = text.removesuffix("\n").replace("\n", " \0 ")
-        fields = marked.split()
-        mark_count = marked.count("\0")
-        has_marks = fields[width::step].count("\0") == mark_count
+        fields = _split_regular_lines(text, width)
         # Spreadsheets put quotes around cells.
-        if not has_marks or len(fields) != step * (mark_count + 1) - 1 or '"' in text:
+        if fields is None or '"' in text:
             return None
-        doc_ids = fields[width - 2 :: step]
+        doc_ids = fields[width - 2 :: width]
         try:
-            values = list(map(_COMMON_GRADES.__getitem__, fields[width - 1 :: step]))
+            values = list(map(_COMMON_GRADES.__getitem__, fields[width - 1 :: width]))
         except KeyError:
             return None
         start = 0
-        for query_id, lines_of_query in groupby(fields[::step]):
+        for query_id, lines_of_query in groupby(fields[::width]):
             if query_id.startswith("#"):
                 return None  # a comment
             end = start + len(list(lines_of_query))
             judgments = grades.setdefault(query_id, {})
             judgments.update(zip(doc_ids[start:end], values[start:end], strict=False))
             start = end
-        count += mark_count + 1
+        count += len(values)
     if sum(map(len, grades.values())) != count:
         return None  # A document has two grades.
     return grades
+
+
+def _split_regular_lines(text: str, width: int) -> list[str] | None:
+    """Return the fields of all lines, or ``None`` if a line has more or fewer than ``width``."""
+    text = text.removesuffix("\n") + "\n"
+    fields, line_count = text.split(), text.count("\n")
+    # Mostly all lines have the same separators, which one pass shows. White space that is not ASCII
+    # separates fields as well.
+    separators = text.encode().translate(None, _NO_SEPARATORS)
+    has_others = not text.isascii() and len("".join(fields)) + len(separators) < len(text)
+    is_uniform = separators == separators[:width] * line_count and not has_others
+    if not is_uniform and any(len(line.split()) != width for line in text[:-1].split("\n")):
+        return None
+    return fields if len(fields) == width * line_count else None
 
 
 class _FileParser:

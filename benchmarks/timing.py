@@ -183,8 +183,9 @@ class Options(argparse.Namespace):
     Attributes:
         short: Whether to measure a smaller work in fewer rounds.
         rounds: How often everything is measured.
+        save: Whether to keep the figures.
         profile: Whether to show where the time goes.
-        oracle: Another checkout of this package to measure instead, if a benchmark supports it.
+        only: A part of the names of what is measured.
     """
 
     short: bool

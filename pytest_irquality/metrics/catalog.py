@@ -311,9 +311,10 @@ def make_judged(cutoff: int) -> ScoreFunction:
     """Return a function that computes the fraction of the first k results that are judged."""
 
     def score_one(ranking: DocIds, judgments: Judgments) -> float | None:
-        # `gains` has positive grades only, so this looks up the ids.
-        top = _get_top(ranking, cutoff)
-        return sum(map(judgments.judged_doc_ids.__contains__, top)) / len(top) if top else None
+        top, grades = _get_top(ranking, cutoff), judgments.grades
+        # A negative grade means that nobody has judged the document.
+        judged_count = sum(grades[doc_id] >= 0 for doc_id in top if doc_id in grades)
+        return judged_count / len(top) if top else None
 
     return _score_each(score_one, "rankings", "judgments")
 

@@ -75,11 +75,6 @@ class Judgments:
         return len(self.relevant)
 
     @cached_property
-    def judged_doc_ids(self) -> frozenset[str]:
-        """Return the ids of documents with a grade of 0 or more."""
-        return frozenset(doc_id for doc_id, grade in self.grades.items() if grade >= 0)
-
-    @cached_property
     def ideal_dcg(self) -> list[float]:
         """Return the DCG of the best possible ranking at each cutoff, from 0."""
         return _compute_ideal_dcg(self.gains.values())

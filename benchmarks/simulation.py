@@ -117,7 +117,7 @@ def search_shop() -> Collection:
     queries = [
         Query(query.id, query.text, query.judgments, is_sampled=True)
         for query in suite.queries
-        if query.judgments.grades and not query.is_variant
+        if query.judgments.grades and not query.variant_of
     ]
     weights = {
         "weighted": dict(shop_search.WEIGHTS),

@@ -250,7 +250,7 @@ def update_baseline(
     Raises:
         OSError: The file cannot be written.
     """
-    update = _FileUpdate.read(root, suite, run, frozenset(query_ids))
+    update = _FileUpdate(root, suite, run, frozenset(query_ids))
     refusal = _refuse_ignored_file(root / update.path) or _refuse_repeats(compute_repeat_means)
     refusal = refusal or update.find_refusal()
     if not refusal:
@@ -327,26 +327,14 @@ class _FileUpdate:
         suite: The suite, with its retriever.
         run: The current answers.
         query_ids: The queries to update, or none for all.
-        old: The content of the file, if it can be read.
-        damage: Why the file cannot be read, or an empty string.
     """
 
-    def __init__(
-        self,
-        root: Path,
-        suite: Suite,
-        run: Run,
-        query_ids: frozenset[str],
-        *,
-        old: StoredRun,
-        damage: str,
-    ) -> None:
+    def __init__(self, root: Path, suite: Suite, run: Run, query_ids: Collection[str]) -> None:
         self.path = get_baseline_path(suite.path, suite.retriever.parameter)
         self.file = root / self.path
         self.root = root
         self.suite = suite
-        self.old = old
-        self.damage = damage
+        self.old, self.damage = self._read_old_file()
         self.is_full = not query_ids
         self.queries: dict[str, Query] = {}
         passages: dict[str, dict[str, None]] = {}
@@ -360,20 +348,17 @@ class _FileUpdate:
             if request not in run.answers:
                 self.unanswered.append(query.id)
 
-    @classmethod
-    def read(cls, root: Path, suite: Suite, run: Run, query_ids: frozenset[str]) -> _FileUpdate:
-        """Read the file that is updated, if there is one."""
-        path = get_baseline_path(suite.path, suite.retriever.parameter)
-        old = StoredRun(RunHeader(), Run(), {})
-        damage = ""
-        if os.path.lexists(root / path):
-            hint = _make_repair_hint(suite)
-            try:
-                lines = open_lines(root / path)
-                old = run_files.read_run_lines(lines, path, repair_hint=hint, keep_lines=True)
-            except BaselineError as error:
-                damage = str(error)
-        return cls(root, suite, run, query_ids, old=old, damage=damage)
+    def _read_old_file(self) -> tuple[StoredRun, str]:
+        """Return what the file contains now, and why it cannot be read."""
+        nothing = StoredRun(RunHeader(), Run(), {})
+        if not os.path.lexists(self.file):
+            return nothing, ""
+        hint = _make_repair_hint(self.suite)
+        try:
+            lines = open_lines(self.file)
+            return run_files.read_run_lines(lines, self.path, repair_hint=hint, keep_lines=True), ""
+        except BaselineError as error:
+            return nothing, str(error)
 
     def find_refusal(self) -> str:
         """Return why nothing can be written, or an empty string."""

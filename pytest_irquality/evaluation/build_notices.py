@@ -19,7 +19,6 @@ from pytest_irquality.evaluation.evaluate import (
     BuildFacts,
     Evaluation,
     SuiteKey,
-    collect_answers,
     list_answer_keys,
 )
 from pytest_irquality.evaluation.results import (
@@ -140,10 +139,11 @@ def _create_removed_parameter_notices(build: BuildEvaluation) -> Iterator[Notice
         return
     base_branch = build.base.branch
     parametrized = {suite.retriever for suite in base_branch.suites if suite.retriever.parameter}
+    fixtures = {retriever._replace(parameter="") for retriever in parametrized}
     unmatched: dict[tuple[str, RetrieverId], Baseline] = {}
     for baseline in base_branch.baselines:
         retriever = baseline.retriever
-        has_fixture = any(retriever.has_same_fixture(other) for other in parametrized)
+        has_fixture = retriever._replace(parameter="") in fixtures
         if retriever.parameter and has_fixture and retriever not in parametrized:
             unmatched[baseline.suite_path, retriever] = baseline
     for (suite_path, retriever), baseline in unmatched.items():
@@ -189,9 +189,9 @@ def _create_base_no_answer_notices(build: BuildEvaluation) -> Iterator[Notice]:
 
 def _list_requests_that_ran(suite: Suite, base_branch: Branch) -> set[str]:
     """Return the requests that the base branch ran, or all if its committed files answer them."""
-    requests: set[str] = set()
     if base_branch.committed is None or not suite.has_stored_baseline:
-        requests.update(query.request for query in suite.queries)
+        return {query.request for query in suite.queries}
+    requests: set[str] = set()
     for baseline in base_branch.baselines:
         if baseline.retriever.has_same_fixture(suite.retriever):
             requests.update(baseline.run.answers, baseline.run.errors)
@@ -347,7 +347,7 @@ def _create_equal_answers_notice(build: BuildEvaluation) -> Iterator[Notice]:
     ranking_count = 0
     for evaluation in build.current.evaluations:
         # Answers that the change commits are not answers of the base branch.
-        base_run = collect_answers(evaluation.suite, base_branch.baselines)
+        base_run = base_branch.baseline_index.collect_answers(evaluation.suite)
         for request, base_answer in base_run.answers.items():
             answer = evaluation.run.answers.get(request, ())
             if [each.doc_ids for each in answer] != [each.doc_ids for each in base_answer]:
@@ -380,7 +380,7 @@ def _create_stale_baseline_notice(build: BuildEvaluation) -> Iterator[Notice]:
 
 
 def _compare_with_committed(evaluation: Evaluation, branch: Branch) -> Comparison:
-    committed_run = collect_answers(evaluation.suite, branch.committed_files)
+    committed_run = branch.committed_index.collect_answers(evaluation.suite)
     baseline_run = evaluation.baseline_run
     if baseline_run is not None and baseline_run.answers == committed_run.answers:
         return evaluation.comparison
@@ -396,8 +396,8 @@ def _create_missing_baseline_notice(build: BuildEvaluation) -> Iterator[Notice]:
     suites = []
     missing: dict[AnswerKey, Query] = {}
     for suite in current_branch.suites:
-        answers = collect_answers(suite, base_branch.baselines).answers
-        committed = collect_answers(suite, current_branch.committed_files).answers
+        answers = base_branch.baseline_index.collect_answers(suite).answers
+        committed = current_branch.committed_index.collect_answers(suite).answers
         for query in suite.queries:
             key = AnswerKey(suite.retriever, query.request)
             is_answered = query.request in answers or query.request in committed

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
 from pytest_irquality.baselines.sources import Baseline
@@ -192,6 +194,52 @@ class BuildFacts:
     is_update: bool = False
 
 
+class BaselineIndex:
+    """All baselines of a branch, by retriever and suite.
+
+    All baseline files of a branch are one baseline, so suites can be renamed, split and merged. If
+    a request has two answers, the one in the suite's own file is used. If it has none, the suite's
+    own file also counts if the conftest of the fixture was in another folder.
+
+    Attributes:
+        retrievers: The retrievers that have a baseline, in the order of their first one, each with
+            its baselines.
+    """
+
+    def __init__(self, baselines: Iterable[Baseline]) -> None:
+        self.retrievers: dict[RetrieverId, list[Baseline]] = {}
+        self._own: dict[SuiteKey, list[Baseline]] = {}
+        for baseline in baselines:
+            self.retrievers.setdefault(baseline.retriever, []).append(baseline)
+            key = SuiteKey(baseline.suite_path, baseline.retriever._replace(folder=""))
+            self._own.setdefault(key, []).append(baseline)
+        for group in (*self.retrievers.values(), *self._own.values()):
+            group.sort(key=attrgetter("path"))
+
+    def collect_answers(self, suite: Suite, retriever: RetrieverId | None = None) -> Run:
+        """Collect the answers to a suite's queries from all baselines of a retriever.
+
+        Args:
+            suite: The suite.
+            retriever: The retriever that the answers are filed under, if not the suite's.
+        """
+        retriever = retriever or suite.retriever
+        own = self._own.get(SuiteKey(suite.path, retriever._replace(folder="")), ())
+        own_first = [baseline for baseline in own if baseline.retriever == retriever]
+        missing = dict.fromkeys(query.request for query in suite.queries)
+        runs = []
+        # The suite's own baselines come again, but then they have no answer that is missing.
+        for baseline in chain(own_first, self.retrievers.get(retriever, ()), own):
+            if not missing:
+                break
+            answers = baseline.run.answers
+            selected = {request: answers[request] for request in missing if request in answers}
+            if selected:
+                runs.append(replace(baseline.run, answers=selected))
+                missing = dict.fromkeys(request for request in missing if request not in selected)
+        return merge_runs(runs)
+
+
 @dataclass(frozen=True)
 class Branch:
     """The suites and baselines of the current branch or of the base branch.
@@ -231,10 +279,24 @@ class Branch:
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_strict: bool = False
 
-    @property
-    def committed_files(self) -> tuple[Baseline, ...]:
+    @cached_property
+    def baseline_index(self) -> BaselineIndex:
+        """Return the baselines, as suites look for their answers."""
+        return BaselineIndex(self.baselines)
+
+    @cached_property
+    def committed_index(self) -> BaselineIndex:
         """Return the baselines that the branch has committed."""
-        return self.baselines if self.committed is None else self.committed
+        return self.baseline_index if self.committed is None else BaselineIndex(self.committed)
+
+    @cached_property
+    def judgments_by_request(self) -> Mapping[str, Sequence[Judgments]]:
+        """Return the judgments that all suites have for each request."""
+        judgments: dict[str, list[Judgments]] = {}
+        for suite in self.suites:
+            for query in suite.queries:
+                judgments.setdefault(query.request, []).append(query.judgments)
+        return judgments
 
     def get_context(self, suite: Suite) -> EvaluationContext:
         """Return what a suite is evaluated with besides its answers."""
@@ -332,9 +394,9 @@ class BranchEvaluator:
             self.branch, tuple(evaluations), shared_results, tuple(not_run), comparable_count
         )
 
-    def evaluate_suite(self, suite: Suite) -> Evaluation:
-        """Evaluate one suite, whose retriever has a run."""
-        return self._evaluate_against(suite, self._find_baseline(suite))
+    def evaluate_suite(self, suite: Suite, context: EvaluationContext | None = None) -> Evaluation:
+        """Evaluate one suite, whose retriever has a run. Its context may replace the branch's."""
+        return self._evaluate_against(suite, self._find_baseline(suite), context)
 
     def _check_shared(self, evaluations: Sequence[Evaluation]) -> tuple[CheckResult, ...]:
         base_paths = None if self.base is None else {suite.path for suite in self.base.suites}
@@ -353,10 +415,12 @@ class BranchEvaluator:
             is_base_branch=self.is_base_branch,
         )
 
-    def _evaluate_against(self, suite: Suite, baseline: BaselineAnswers) -> Evaluation:
-        """Evaluate a suite against a baseline, with its context."""
+    def _evaluate_against(
+        self, suite: Suite, baseline: BaselineAnswers, context: EvaluationContext | None = None
+    ) -> Evaluation:
+        """Evaluate a suite against a baseline."""
         context = replace(
-            self._add_build_facts(self.branch.get_context(suite)),
+            self._add_build_facts(context or self.branch.get_context(suite)),
             is_new=baseline.is_new,
             regraded_query_ids=_find_regraded_ids(suite, self.base),
         )
@@ -401,25 +465,21 @@ class BranchEvaluator:
             return [(suite, suite.retriever)]
         key = suite.run_key
         available = [run_key.retriever for run_key in self.runs if _is_read_alike(run_key, key)]
-        recorded = [baseline.retriever for baseline in self.branch.baselines]
+        recorded = self.branch.baseline_index.retrievers
         pairs = []
         for run_id in _match_parameters(suite.retriever, available):
             wanted_id = suite.retriever if suite.retriever in recorded else run_id
             baseline_ids = _match_parameters(wanted_id, recorded)
-            if not set(baseline_ids) & set(recorded):
-                baseline_ids = self._list_own_baseline_ids(suite) or baseline_ids
+            if recorded.keys().isdisjoint(baseline_ids):
+                # A change can add a fixture of the same name in a conftest nearer to the suite.
+                # What the suite is compared with must not depend on that.
+                fixture = suite.retriever.fixture
+                own = [each for each in self.branch.baselines if each.suite_path == suite.path]
+                own_ids = [each.retriever for each in own if each.retriever.fixture == fixture]
+                baseline_ids = list(dict.fromkeys(own_ids)) or baseline_ids
             for baseline_id in baseline_ids:
                 pairs.append((replace(suite, retriever=run_id), baseline_id))
         return pairs
-
-    def _list_own_baseline_ids(self, suite: Suite) -> list[RetrieverId]:
-        """List the retrievers of a suite's own baseline files that have the suite's fixture.
-
-        A change can add a fixture of the same name in a conftest nearer to the suite. What the
-        suite is compared with must not depend on that.
-        """
-        own = [each.retriever for each in self.branch.baselines if each.suite_path == suite.path]
-        return [each for each in dict.fromkeys(own) if each.fixture == suite.retriever.fixture]
 
 
 def _is_read_alike(key: RunKey, other: RunKey) -> bool:
@@ -441,10 +501,7 @@ def _match_parameters(retriever: RetrieverId, others: Iterable[RetrieverId]) -> 
 
 def _find_regraded_ids(suite: Suite, base: Branch | None) -> frozenset[str]:
     """Find the queries whose judgments differ from all that the base branch has for them."""
-    base_judgments: dict[str, list[Judgments]] = {}
-    for base_suite in base.suites if base else ():
-        for query in base_suite.queries:
-            base_judgments.setdefault(query.request, []).append(query.judgments)
+    base_judgments = base.judgments_by_request if base else {}
     regraded = set()
     for query in suite.queries:
         judgments = base_judgments.get(query.request)
@@ -494,10 +551,10 @@ def find_baseline(
         base: The base branch, if ``branch`` is the current one and there is a base branch.
         retriever: The retriever that the answers are filed under, if not the suite's.
     """
-    run = collect_answers(suite, branch.baselines, retriever)
+    run = branch.baseline_index.collect_answers(suite, retriever)
     if base is None:
         return BaselineAnswers(run)
-    base_run = collect_answers(suite, base.baselines, retriever)
+    base_run = base.baseline_index.collect_answers(suite, retriever)
     if not base_run.answers:
         return BaselineAnswers(run, is_new=True)
     answers = {**base_run.answers}
@@ -512,41 +569,9 @@ def find_edited_answers(
     suite: Suite, branch: Branch, base: Branch
 ) -> dict[str, tuple[Ranking, ...]]:
     """Find the committed answers to a suite's queries that a change adds or edits."""
-    before = collect_answers(suite, base.committed_files).answers
-    now = collect_answers(suite, branch.committed_files).answers
+    before = base.committed_index.collect_answers(suite).answers
+    now = branch.committed_index.collect_answers(suite).answers
     return {request: answer for request, answer in now.items() if answer != before.get(request)}
-
-
-def collect_answers(
-    suite: Suite, baselines: Iterable[Baseline], retriever: RetrieverId | None = None
-) -> Run:
-    """Collect the answers to a suite's queries from all baselines of a retriever.
-
-    All baseline files of a branch are one baseline, so suites can be renamed, split and merged. If
-    a request has two answers, the one in the suite's own file is used. If it has none, the suite's
-    own file also counts if the conftest of the fixture was in another folder.
-    """
-    retriever = retriever or suite.retriever
-    candidates = []
-    for baseline in baselines:
-        is_own = baseline.suite_path == suite.path
-        is_moved = is_own and baseline.retriever._replace(folder=retriever.folder) == retriever
-        if is_moved or baseline.retriever == retriever:
-            candidates.append(baseline)
-
-    def get_priority(baseline: Baseline) -> tuple[bool, bool, str]:
-        return baseline.retriever != retriever, baseline.suite_path != suite.path, baseline.path
-
-    candidates.sort(key=get_priority)
-    missing = dict.fromkeys(query.request for query in suite.queries)
-    runs = []
-    for baseline in candidates:
-        answers = baseline.run.answers
-        selected = {request: answers[request] for request in missing if request in answers}
-        if selected:
-            runs.append(replace(baseline.run, answers=selected))
-            missing = dict.fromkeys(request for request in missing if request not in selected)
-    return merge_runs(runs)
 
 
 def _find_run_of_baseline_retriever(suite: Suite, runs: Mapping[RunKey, Run]) -> Run | None:

@@ -344,7 +344,7 @@ def _list_tags(comparison: Comparison, item: CheckItem) -> Sequence[str]:
         return (item.tag,)
     tags: dict[str, None] = {}
     for query in comparison.suite.queries:
-        if not query.is_variant and query.probe is None:
+        if not query.variant_of and query.probe is None:
             tags.update(dict.fromkeys(query.tags))
     return tuple(tags)
 

@@ -170,9 +170,9 @@ class BaseBranchPlugin:
                 created += self._create_suite_items(suite, folder, selected_keys)
         typed = get_command_line(session.config)
         # Node ids and `--lf` select items of current suites, so they include no base suite.
-        included: Sequence[pytest.Item] = []
+        included: set[pytest.Item] = set()
         if not typed.has_node_ids and not getattr(typed.namespace, "lf", False):
-            included = compat.find_typed_items(session.config, created, typed.namespace)
+            included.update(compat.find_typed_items(session.config, created, typed.namespace))
         self.branch.deselected.update(item.key for item in created if item not in included)
         return [item for item in created if item in included]
 
@@ -186,8 +186,10 @@ class BaseBranchPlugin:
             key = self.branch.add_suite(suite, RetrieverId(fixture))
             self.branch.set_missing_retriever(key, f"'{fixture}' is not declared as a retriever")
             return []
+        path = Path(os.path.normpath(self.source.root / suite.path))
         current_suites = self.state.search_session.current.suites
-        current_keys = {key for key in current_suites if key.path == suite.path}
+        collected = self.state.modules.get(path)
+        current_keys = {item.shared.key for item in collected.items} if collected else set()
         covered = set()
         for key in current_keys.intersection(selected_keys):
             current_suite = current_suites[key]
@@ -197,7 +199,6 @@ class BaseBranchPlugin:
                 covered.add(self.branch.add_suite(suite, key.retriever))
         if covered and covered == current_keys:
             return []  # Every retriever of the fixture is selected.
-        path = Path(os.path.normpath(self.source.root / suite.path))
         module: collection.SuiteModule = collection.SuiteModule.from_parent(folder, path=path)
         module.suite = suite
         items: dict[SuiteKey, BaseBranchItem] = {}

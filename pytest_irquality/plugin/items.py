@@ -74,8 +74,7 @@ class SharedSuiteState:
     @property
     def run(self) -> Run:
         """Return the answers."""
-        run = self.search_session.runs.get(self.suite.run_key)
-        return Run() if run is None else run
+        return self.search_session.runs.get(self.suite.run_key) or Run()
 
     @property
     def evaluation(self) -> Evaluation:

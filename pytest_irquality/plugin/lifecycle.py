@@ -24,6 +24,7 @@ import pytest
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.baselines.store import describe_update
 from pytest_irquality.evaluation.decide import Decision
+from pytest_irquality.evaluation.evaluate import SuiteKey
 from pytest_irquality.evaluation.results import Outcome
 from pytest_irquality.io.access import FileAccess
 from pytest_irquality.io.decoding import pause_garbage_collection
@@ -315,8 +316,10 @@ def record_selection(
     deselected_count = 0
     for module in state.modules.values():
         typed_items = _find_typed_items(config, search_session, module.items, selected_node_ids)
-        for key in {item.shared.key for item in module.items}:
-            own_items = [item for item in module.items if item.shared.key == key]
+        items_by_key: dict[SuiteKey, list[SuiteItem]] = {}
+        for item in module.items:
+            items_by_key.setdefault(item.shared.key, []).append(item)
+        for key, own_items in items_by_key.items():
             names = {i.check_item.name for i in own_items if i.nodeid in selected_node_ids}
             typed_names = {i.check_item.name for i in own_items if i in typed_items}
             names_without_addopts = names | typed_names

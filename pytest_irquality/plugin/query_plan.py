@@ -6,7 +6,7 @@ run on the same retriever, and suites that share a request share its answer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_irquality.baselines.sources import Baseline, BaselineError, BaselineSource, QueryBatch
@@ -50,15 +50,26 @@ class SessionBranch:
     missing_retrievers: dict[RunKey, Text] = field(default_factory=dict)
     deselected: set[SuiteKey] = field(default_factory=set)
     notes: tuple[Text, ...] = ()
-    _baselines: tuple[Baseline, ...] | None = None
-    _committed: tuple[Baseline, ...] | None = None
+    _keys_by_request: dict[RunKey, dict[str, list[SuiteKey]]] = field(default_factory=dict)
+    _branch: Branch | None = None
 
     def add_suite(self, suite: Suite, retriever: RetrieverId) -> SuiteKey:
         """Add a suite for a retriever."""
         key = SuiteKey(suite.path, retriever)
-        self.suites[key] = replace(suite, retriever=retriever)
-        self._baselines = None
+        self.suites[key] = suite = replace(suite, retriever=retriever)
+        keys_by_request = self._keys_by_request.setdefault(suite.run_key, {})
+        for request in dict.fromkeys(query.request for query in suite.queries):
+            keys_by_request.setdefault(request, []).append(key)
+        self._branch = None
         return key
+
+    def find_suites(self, run_key: RunKey, requests: Iterable[str]) -> list[Suite]:
+        """Find the suites with a run key that have any of these requests."""
+        keys_by_request = self._keys_by_request.get(run_key, {})
+        keys: set[SuiteKey] = set()
+        for request in requests:
+            keys.update(keys_by_request.get(request, ()))
+        return [self.suites[key] for key in sorted(keys) if key in self.suites]
 
     def add_error(self, path: str, message: str) -> None:
         """Record that a suite, a baseline or a retriever cannot be used."""
@@ -68,30 +79,34 @@ class SessionBranch:
         """Record why a suite cannot run."""
         self.missing_retrievers[self.suites[key].run_key] = write(DataPart(reason))
 
-    def read_branch(
+    def read_branch(self) -> Branch:
+        """Return the suites and baselines, which are read if a suite was added."""
+        if self._branch is None:
+            baselines = self._read_baselines(self.source) if self.is_compared else ()
+            # Nothing is "out of date" if the user names the saved runs to compare with.
+            committed: tuple[Baseline, ...] | None = None if self.source.is_committed else ()
+            if self.code_source is not None:
+                baselines, committed = self._read_baselines(self.code_source), baselines
+            suites = tuple(self.suites.values())
+            self._branch = Branch(
+                self.name, suites=suites, baselines=baselines, committed=committed
+            )
+        return self._branch
+
+    def complete_branch(
         self, contexts: Mapping[SuiteKey, EvaluationContext], commit: str = ""
     ) -> Branch:
-        """Return the branch as the decision needs it, and read its baselines if a suite was added.
+        """Return the branch as the decision needs it.
 
         Args:
             contexts: What evaluating a suite needs to know about its selection and corpus.
             commit: The commit of the branch, or empty for the commit of its source.
         """
-        if self._baselines is None:
-            self._baselines = self._read_baselines(self.source) if self.is_compared else ()
-            if self.code_source is not None:
-                self._committed = self._baselines
-                self._baselines = self._read_baselines(self.code_source)
-            elif not self.source.is_committed:
-                # Nothing is "out of date" if the user names the saved runs to compare with.
-                self._committed = ()
-        return Branch(
-            name=self.name,
+        return replace(
+            self.read_branch(),
             commit=commit or self.source.commit,
             # The order of the command line must not change a report.
             suites=tuple(sorted(self.suites.values(), key=lambda suite: suite.path)),
-            baselines=self._baselines,
-            committed=self._committed,
             contexts=contexts,
             errors=dict(self.errors),
             missing_retrievers=self.missing_retrievers,
@@ -210,12 +225,12 @@ class QueryPlan:
         request with these suites.
         """
         requests = {query.request for suite in suites for query in suite.queries}
-        every_suite = list(suites)
-        base_suites = self.base.suites.values() if self.base is not None else ()
-        for other in (*self.current.suites.values(), *base_suites):
-            is_sharing = other.run_key == suites[0].run_key and other not in suites
-            if is_sharing and any(query.request in requests for query in other.queries):
-                every_suite.append(other)
+        # By identity, because comparing large suites takes long.
+        suites_by_id = {id(suite): suite for suite in suites}
+        for branch in filter(None, (self.current, self.base)):
+            for other in branch.find_suites(suites[0].run_key, requests):
+                suites_by_id[id(other)] = other
+        every_suite = list(suites_by_id.values())
         metrics = [metric for other in every_suite for metric in list_metrics(other)]
         fields = dict.fromkeys(name for other in every_suite for name in get_needed_fields(other))
         size_units = dict.fromkeys(metric.budget[0] for metric in metrics if metric.budget)
@@ -237,8 +252,8 @@ class QueryPlan:
         if self.is_update or (self.base is not None and self.base.code_source is not None):
             # Baselines cannot be read yet: they do not exist, or their code runs later.
             return max(get_needed_depth(suite, has_baseline=True) for suite in suites)
-        current = self.current.read_branch({})
-        base = self.base.read_branch({}) if self.base is not None else None
+        current = self.current.read_branch()
+        base = self.base.read_branch() if self.base is not None else None
         depth = 0
         for suite in suites:
             baseline_run = find_baseline(suite, current, base).run

@@ -7,8 +7,9 @@ run on retrievers, suites are evaluated one by one, and ``decide`` decides on al
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime, timezone
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,13 +18,7 @@ from pytest_irquality.baselines.sources import BaselineError, BaselineSource
 from pytest_irquality.evaluation.comparison import QueryChange
 from pytest_irquality.evaluation.decide import Decision, decide, is_gate_strict
 from pytest_irquality.evaluation.documents import list_unreturned_doc_ids
-from pytest_irquality.evaluation.evaluate import (
-    Branch,
-    BranchEvaluator,
-    BuildFacts,
-    Evaluation,
-    SuiteKey,
-)
+from pytest_irquality.evaluation.evaluate import BranchEvaluator, BuildFacts, Evaluation, SuiteKey
 from pytest_irquality.evaluation.results import EvaluationContext
 from pytest_irquality.io import dataclass, field, replace
 from pytest_irquality.metrics import MetricError
@@ -159,7 +154,8 @@ class SearchSession:
         self.uses_saved_runs = False
         self.is_interrupted = False
         self.commit = ""
-        self._evaluations: dict[SuiteKey, Evaluation] = {}
+        # By the run they evaluate, because more answers may change any of them.
+        self._evaluations: dict[RunKey, dict[SuiteKey, Evaluation]] = {}
         self._retriever_errors: dict[SuiteKey, str] = {}
         self._rate_limiters = RateLimiters(rate_file_prefix)
 
@@ -214,12 +210,9 @@ class SearchSession:
                 self.corpora[key] = {document.doc_id: document.text for document in documents}
 
     def _collect_answers(self, retriever: object, suite: Suite, queries: Sequence[Query]) -> None:
-        # Suites of a retriever share its limiter, which is created once, with the lowest rate.
-        rates = []
-        for other in self.current.suites.values():
-            if other.retriever == suite.retriever and other.settings.rate:
-                rates.append(other.settings.rate)
         batch = self.plan.create_batch([suite], queries)
+        # Suites of a retriever share its limiter, which is created once, with the lowest rate.
+        rates = self._iter_rates(suite.retriever)
         run = collect.collect_run(
             retriever,
             batch.queries,
@@ -237,15 +230,18 @@ class SearchSession:
         self.add_run(suite.run_key, run)
         self.is_interrupted = self.is_interrupted or run.provenance.is_interrupted
 
+    def _iter_rates(self, retriever: RetrieverId) -> Iterator[float]:
+        for suite in self.current.suites.values():
+            if suite.retriever == retriever and suite.settings.rate:
+                yield suite.settings.rate
+
     # -- Answers -----------------------------------------------------------------------------------
 
     def add_run(self, key: RunKey, run: Run) -> None:
         """Add answers, from this process or another one. Answers replace earlier errors."""
         known = self.runs.get(key)
         self.runs[key] = run if known is None else merge_runs([run, known])
-        for suite_key, suite in self.current.suites.items():
-            if suite.run_key == key:
-                self._evaluations.pop(suite_key, None)
+        self._evaluations.pop(key, None)
 
     def use_saved_runs(self, saved: SavedRuns) -> None:
         """Use saved runs as the current answers, so that no retriever runs."""
@@ -294,22 +290,12 @@ class SearchSession:
 
     # -- Evaluating suites -------------------------------------------------------------------------
 
-    def _read_branches(
-        self, keys: Collection[SuiteKey], base_keys: Collection[SuiteKey] = ()
-    ) -> tuple[Branch, Branch | None]:
-        """Return both branches, with the contexts of the suites that will be evaluated."""
-        contexts = {key: self._create_context(key) for key in keys}
-        current = self.current.read_branch(contexts, self.commit)
-        if self.base is None:
-            return current, None
-        base_contexts = {}
-        for key in base_keys:
-            base_contexts[key] = EvaluationContext(
-                selected_items=self.plan.typed_items.get(key),
-                deselected_query_ids=self.plan.find_deselected_base_ids(key),
-                corpus_texts=self.corpora.get(key),
-            )
-        return current, self.base.read_branch(base_contexts)
+    def _create_base_context(self, key: SuiteKey) -> EvaluationContext:
+        return EvaluationContext(
+            selected_items=self.plan.typed_items.get(key),
+            deselected_query_ids=self.plan.find_deselected_base_ids(key),
+            corpus_texts=self.corpora.get(key),
+        )
 
     def _create_context(self, key: SuiteKey) -> EvaluationContext:
         settings = self.current.suites[key].settings
@@ -333,20 +319,22 @@ class SearchSession:
         Raises:
             MetricError: A metric of the project's own failed.
         """
-        if key not in self._evaluations:
-            suite = self.current.suites[key]
+        suite = self.current.suites[key]
+        evaluations = self._evaluations.setdefault(suite.run_key, {})
+        if key not in evaluations:
             # A shard may have none of the queries of a suite.
             self.runs.setdefault(suite.run_key, Run())
-            current, base = self._read_branches([key])
+            base = self.base.read_branch() if self.base is not None else None
             evaluator = BranchEvaluator(
-                current, self.runs, base, today=_get_today(), facts=self.facts
+                self.current.read_branch(), self.runs, base, today=_get_today(), facts=self.facts
             )
-            evaluation = evaluator.evaluate_suite(suite)
+            context = self._create_context(key)
+            evaluation = evaluator.evaluate_suite(suite, context)
             if retriever is not None and self._explain_missing_documents(evaluation, retriever):
-                evaluation = evaluator.evaluate_suite(suite)
+                evaluation = evaluator.evaluate_suite(suite, context)
             _compute_fallible_metrics(evaluation)
-            self._evaluations[key] = evaluation
-        return self._evaluations[key]
+            evaluations[key] = evaluation
+        return evaluations[key]
 
     def _explain_missing_documents(self, evaluation: Evaluation, retriever: object) -> bool:
         """Call ``exists`` and ``stages`` of the retriever. Return whether they explain anything."""
@@ -358,12 +346,10 @@ class SearchSession:
                 retriever, list_unreturned_doc_ids(evaluation.comparison)
             )
         stages: Mapping[str, Run] = {}
-        changes = evaluation.comparison.changes
-        queries = [change.query for change in changes if _misses_baseline_document(change)]
-        if queries and not run.stages and collect.has_stages(retriever):
-            stages = collect.collect_stages(
-                retriever, queries[:MAX_EXPLAINED_QUERIES], suite.settings
-            )
+        if not run.stages and collect.has_stages(retriever):
+            changes = filter(_misses_baseline_document, evaluation.comparison.changes)
+            queries = [change.query for change in islice(changes, MAX_EXPLAINED_QUERIES)]
+            stages = collect.collect_stages(retriever, queries, suite.settings) if queries else {}
         if missing or stages:
             self.runs[suite.run_key] = replace(
                 run, missing_doc_ids=run.missing_doc_ids | missing, stages={**run.stages, **stages}
@@ -386,14 +372,21 @@ class SearchSession:
         self._record_retriever_errors()
         if self.base is not None:
             self._drop_broken_base_suites(self.base)
-        base_keys = list(self.base.suites) if self.base is not None else ()
-        current, base = self._read_branches(list(self.current.suites), base_keys)
+        contexts = {key: self._create_context(key) for key in self.current.suites}
+        current = self.current.complete_branch(contexts, self.commit)
+        base = None
+        if self.base is not None:
+            base_contexts = {key: self._create_base_context(key) for key in self.base.suites}
+            base = self.base.complete_branch(base_contexts)
         if self.facts.is_update:
             # Reading the branch found damaged baselines, which the update replaces.
             for suite in current.suites:
                 path = store.get_baseline_path(suite.path, suite.retriever.parameter)
                 self.current.errors.pop(path, None)
             current = replace(current, errors=self.current.errors)
+        evaluations: dict[SuiteKey, Evaluation] = {}
+        for evaluations_of_run in self._evaluations.values():
+            evaluations.update(evaluations_of_run)
         return decide(
             current,
             self.runs,
@@ -401,7 +394,7 @@ class SearchSession:
             strict_override=self.strict_override,
             today=_get_today(),
             facts=replace(self.facts, is_interrupted=self.is_interrupted),
-            evaluations=self._evaluations,
+            evaluations=evaluations,
         )
 
     def _record_retriever_errors(self) -> None:
@@ -417,14 +410,13 @@ class SearchSession:
 
     def _drop_broken_base_suites(self, base: SessionBranch) -> None:
         """Leave out base suites in which a metric of the project's own fails now."""
-        _, base_branch = self._read_branches((), list(base.suites))
-        assert base_branch is not None
         for key, suite in list(base.suites.items()):
             has_own = any(metric.definition.is_own for metric in list_metrics(suite))
             if not has_own or suite.run_key not in self.runs:
                 continue
             try:
-                evaluation = BranchEvaluator(base_branch, self.runs).evaluate_suite(suite)
+                evaluator = BranchEvaluator(base.read_branch(), self.runs)
+                evaluation = evaluator.evaluate_suite(suite, self._create_base_context(key))
                 _compute_fallible_metrics(evaluation)
             except MetricError as error:
                 del base.suites[key]

@@ -289,7 +289,7 @@ class _Collector:
     def make_run(self, known: Run) -> Run:
         """Make a run of the results so far. Chunks have the ids that they have in a known run."""
         texts: dict[str, str] = {}
-        for rankings in known.answers.values():
+        for rankings in known.answers.values() if self.settings.match == "text" else ():
             for ranking in rankings:
                 texts.update(zip(ranking.doc_ids, ranking.texts, strict=False))
         run = self._make_part(range(self.settings.repeat), texts)

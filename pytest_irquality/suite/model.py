@@ -164,6 +164,9 @@ class Query:
     """A text to search for, and the requirements on its answer.
 
     Attributes:
+        request: The key of the answer in a run. It depends on the text and the parameters and not
+            on the id, so a query keeps its baseline if it is renamed or moved, and has none if it
+            searches for something else.
         params: Keyword arguments of the call, those of the suite included.
         variant_of: The id of the query that this one is a variant of.
         is_sampled: Whether the query comes from a file. Such queries are a sample of what users
@@ -189,29 +192,16 @@ class Query:
     probe: Probe | None = None
     assessor_grades: Mapping[str, Mapping[str, float]] = field(default_factory=dict, repr=False)
     location: Location = field(default=Location(), compare=False)
+    request: str = field(init=False, repr=False, compare=False)
 
-    @property
-    def request(self) -> str:
-        """Return the key of this query's answer in a run.
-
-        The key depends on the text and parameters and not on the id, so a query keeps its baseline
-        if it is renamed or moved, and has none if it searches for something else.
-        """
-        return self._request_with_params if self.params else self.text
-
-    @cached_property
-    def _request_with_params(self) -> str:
-        return make_request(self.text, self.params)
+    def __post_init__(self) -> None:
+        # A field, because it is read many times for each query.
+        object.__setattr__(self, "request", make_request(self.text, self.params))
 
     @property
     def part(self) -> QueryPart:
         """Return the query as a part of texts."""
         return QueryPart(self.id, self.text)
-
-    @property
-    def is_variant(self) -> bool:
-        """Return whether the query is a paraphrase or typo of another one."""
-        return bool(self.variant_of)
 
     @property
     def has_requirements(self) -> bool:

@@ -175,7 +175,7 @@ def read_init_source(path: Path, *, root: Path, access: FileAccess | None = None
     suite = load_suite(path, root=root, access=access)
     queries: dict[str, InitQuery] = {}
     for query in suite.queries:
-        if not query.is_variant:
+        if not query.variant_of:
             query_id = query.id if query.id != query.text else ""
             queries.setdefault(query.text, InitQuery(query.text, query_id, query.tags))
     kind: Literal["queries", "judgments"] = "judgments" if suite.has_judgments else "queries"

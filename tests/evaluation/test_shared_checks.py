@@ -328,7 +328,7 @@ def test_variants_do_not_multiply_the_evidence() -> None:
 def test_variants_are_protected_like_other_queries() -> None:
     """S55: all variants return nothing, the queries themselves are as before."""
     suite = make_suite_with_variants(2)
-    variants = [query for query in suite.queries if query.is_variant]
+    variants = [query for query in suite.queries if query.variant_of]
     run = merge(make_run(suite), answer(variants, EMPTY))
 
     decision = decide_on([suite], run, make_run(suite))

@@ -60,9 +60,8 @@ class Guard:
         """Return whether a path is in the current checkout, but not in an environment there."""
         real = os.path.realpath(path)
         others = (*self.installations, self.temporary_folder)
-        return is_inside(real, self.checkout) and not any(
-            is_inside(real, other) for other in others
-        )
+        is_elsewhere = any(is_inside(real, other) for other in others)
+        return is_inside(real, self.checkout) and not is_elsewhere
 
     def map_path(self, path: str) -> str:
         """Return a path of the current checkout in the worktree. Other paths stay."""

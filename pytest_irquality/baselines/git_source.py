@@ -125,9 +125,8 @@ class GitSource:
         if not file.is_file() or self._was_ever_tracked(path):
             raise FileNotFoundError(path)
         self._access.check_data_files([file])
-        notice = write(
-            CodePart(path), " is not in git, so ", DataPart(self.label), " reads the current file"
-        )
+        reads = (DataPart(self.label), " reads the current file")
+        notice = write(CodePart(path), " is not in git, so ", *reads)
         if notice not in self.notes:
             self.notes.append(notice)
         return files.read_bytes(file)
@@ -141,10 +140,8 @@ class GitSource:
         try:
             if self.repository.is_tracked(self.root / path):
                 return True
-            log = self.repository.read_output(
-                "log", "-1", "--format=%H", "HEAD", "--", in_repository
-            )
-            return bool(log.strip())
+            log = ("log", "-1", "--format=%H", "HEAD", "--", in_repository)
+            return bool(self.repository.read_output(*log).strip())
         except GitError:
             return True
 

@@ -218,10 +218,8 @@ class _RankingEncoder:
 
     def encode_ranking(self, ranking: Ranking) -> Json:
         if len(ranking.doc_ids) > MAX_CUTOFF:
-            raise BaselineError(
-                f"An answer has {len(ranking.doc_ids):,} documents, and a file holds at"
-                f" most {MAX_CUTOFF:,}"
-            )
+            problem = f"An answer has {len(ranking.doc_ids):,} documents"
+            raise BaselineError(f"{problem}, and a file holds at most {MAX_CUTOFF:,}")
         part: Json = {"docs": self._encode_hits(ranking)}
         if ranking.seconds is not None:
             part["seconds"] = ranking.seconds
@@ -402,9 +400,8 @@ class _RunReader:
         except decoding.JsonError:
             data = None
         if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise BaselineError(
-                f"{self._name}:1: This is not a baseline or a saved run of pytest-irquality"
-            )
+            problem = "This is not a baseline or a saved run of pytest-irquality"
+            raise BaselineError(f"{self._name}:1: {problem}")
         version = data.get("format_version")
         if version != FORMAT_VERSION:
             reads = f"this version of pytest-irquality reads {FORMAT_VERSION}"
@@ -624,9 +621,8 @@ class _RunReader:
         self._fail("a document is neither an id nor [id, score, title]")
 
     def _fail(self, problem: str) -> NoReturn:
-        subject = (
-            f"The answer to '{_shorten(self._query_text)}'" if self._query_text else "The file"
-        )
+        answer = f"The answer to '{_shorten(self._query_text)}'"
+        subject = answer if self._query_text else "The file"
         message = f"{self._name}:{self._line_number}: {subject} is damaged: {problem}."
         raise DamagedFileError(f"{message} {self._repair_hint}".rstrip())
 

@@ -24,7 +24,8 @@ from pytest_irquality.io.escaping import make_file_name
 from pytest_irquality.io.files import FileError, list_files_below, write_atomically
 from pytest_irquality.io.text import DataPart, Text, format_count, join, list_some, write
 from pytest_irquality.retrieval.run import Provenance, Ranking, Run, merge_runs
-from pytest_irquality.suite.model import Query, RunKey, Suite
+from pytest_irquality.suite.model import Query, RetrieverId, RunKey, Suite
+from pytest_irquality.suite.parser import get_needed_depth
 
 MAX_SHARDS = 10_000
 MAX_NAMED_QUERIES = 2
@@ -184,10 +185,15 @@ class _SavedFile(NamedTuple):
 
 
 class _TrecFiles(NamedTuple):
-    """A TREC run in one file, or in ``NAME.1-of-3.run`` and so on. It has ids, not requests."""
+    """A TREC run in one file, or in ``NAME.1-of-3.run`` and so on. It has ids, not requests.
+
+    Attributes:
+        owners: The retriever and the request that an id means, for the ids that suites have.
+        rankings: The rankings by query id. Empty until a suite uses the run.
+    """
 
     paths: list[Path]
-    used_ids: set[str]
+    owners: dict[str, tuple[RetrieverId, str]]
     rankings: dict[str, Ranking]
 
 
@@ -227,7 +233,7 @@ class SavedRuns:
             self._add_file(path)
             return
         try:
-            for inner in list_files_below(path, (".jsonl", *TREC_ENDINGS)):
+            for inner in list_files_below(path, (".jsonl", ".jsonl.gz", *TREC_ENDINGS)):
                 try:
                     self._add_file(inner)
                 except DamagedFileError:
@@ -241,7 +247,7 @@ class SavedRuns:
         name = _format_path(path, self.root)
         if is_trec_path(path):
             run_name = _SHARD_OF_NAME.sub("", _get_stem(path))
-            self._trec_files.setdefault(run_name, _TrecFiles([], set(), {})).paths.append(path)
+            self._trec_files.setdefault(run_name, _TrecFiles([], {}, {})).paths.append(path)
         else:
             self._files.append(_SavedFile(name, run_files.read_run_lines(open_lines(path), name)))
 
@@ -251,10 +257,8 @@ class SavedRuns:
         for trec in self._trec_files.values():
             names += [_format_path(path, self.root) for path in trec.paths]
         known = list_some(names or ["none"], MAX_NAMED_FILES)
-        return (
-            f"{self.option} {self.name}: There is no run of '{suite.retriever}' for {suite.path}."
-            f" Saved runs: {known}."
-        )
+        problem = f"There is no run of '{suite.retriever}' for {suite.path}. Saved runs: {known}."
+        return f"{self.option} {self.name}: {problem}"
 
     # -- Runs --------------------------------------------------------------------------------------
 
@@ -278,6 +282,9 @@ class SavedRuns:
                 self.runs[key] = run
             elif own_suites and self.replaces_retriever:
                 self.errors.setdefault(first.path, self.describe_missing_run(first))
+        for trec in self._trec_files.values():
+            if not trec.rankings and not self.errors:
+                self._report_unused_trec_run(trec, suites)
         self._note_gaps(suites, [*suites, *base_suites])
 
     def _read_run(
@@ -295,24 +302,28 @@ class SavedRuns:
             return self._read_trec_runs(suites, base_suites)
         self._used_names.update(file.name for file in files)
         are_committed_baselines = all(file.stored.header.path for file in files)
+        if are_committed_baselines and self.replaces_retriever:
+            raise BaselineError(f"{self.option} {self.name}: Baselines are not current answers")
         if any(file.stored.header.shard for file in files):
             self._check_saved_shards(files, [*suites, *base_suites])
         elif len(files) > 1 and not are_committed_baselines:
-            names = ", ".join(file.name for file in files)
-            raise BaselineError(
-                f"{self.option} {self.name}: There are several runs of '{key.retriever}': {names}."
-                " Name one of them."
-            )
+            names = [file.name for file in files]
+            raise BaselineError(self._describe_several_runs(key.retriever, names))
         run = merge_runs([file.stored.run for file in files])
         source = files[0].name if len(files) == 1 else self.name
+        if self.replaces_retriever:
+            _check_depth(run, source, [*suites, *base_suites])
         return replace(run, provenance=replace(run.provenance, source=source))
+
+    def _describe_several_runs(self, retriever: RetrieverId, names: Sequence[str]) -> str:
+        several = f"There are several runs of '{retriever}': {', '.join(names)}"
+        return f"{self.option} {self.name}: {several}. Name one of them."
 
     # -- Shards ------------------------------------------------------------------------------------
 
     def _check_saved_shards(self, files: Sequence[_SavedFile], suites: Sequence[Suite]) -> None:
         """Raise an error if shards in JSON lines do not belong to one run."""
         first = files[0]
-        commit = first.stored.header.commit
         shards = []
         for file in files:
             header, run, _ = file.stored
@@ -321,11 +332,14 @@ class SavedRuns:
                 raise BaselineError(f"{file.name}: {problem}. Delete this file, or the shards.")
             shard = parse_shard(header.shard)
             shards.append((shard, file.name))
-            if header.commit != commit:
-                raise BaselineError(
-                    f"{file.name}:1: Shard {shard} is from commit {header.commit or 'unknown'},"
-                    f" but {first.name} is from {commit or 'unknown'}"
-                )
+            for field in ("commit", "conftest"):
+                value, expected = getattr(header, field), getattr(first.stored.header, field)
+                if value != expected:
+                    other = f"{first.name} is from {expected or 'unknown'}"
+                    place = f"{file.name}:1: Shard {shard}"
+                    raise BaselineError(
+                        f"{place} is from {field} {value or 'unknown'}, but {other}"
+                    )
             if not all(map(shard.has_request, [*run.answers, *run.errors])):
                 raise BaselineError(f"{file.name}:1: Shard {shard} has queries from other shards")
         # A job that has no query writes no file.
@@ -342,19 +356,18 @@ class SavedRuns:
             if shard in names:
                 raise BaselineError(f"{name}: {names[shard]} is also shard {shard}")
             if shard.count != first_shard.count:
-                raise BaselineError(
-                    f"{name}: Shard {shard} is not from the same run as {first_name}"
-                    f" ({first_shard})"
-                )
+                first = f"{first_name} ({first_shard})"
+                raise BaselineError(f"{name}: Shard {shard} is not from the same run as {first}")
             names[shard] = name
         every_shard = [Shard(index, first_shard.count) for index in range(1, first_shard.count + 1)]
         missing = [str(shard) for shard in every_shard if shard not in names and is_needed(shard)]
         if missing:
             known = list_some([f"{shard} ({name})" for shard, name in shards], MAX_NAMED_FILES)
-            raise BaselineError(
-                f"{self.option}: {format_count(len(missing), 'shard')} missing:"
-                f" {list_some(missing, MAX_NAMED_FILES)}. Found: {known}."
+            count, indexes = (
+                format_count(len(missing), "shard"),
+                list_some(missing, MAX_NAMED_FILES),
             )
+            raise BaselineError(f"{self.option}: {count} missing: {indexes}. Found: {known}.")
 
     # -- TREC --------------------------------------------------------------------------------------
 
@@ -366,21 +379,10 @@ class SavedRuns:
             trec = self._find_trec_files(suite)
             if trec is None:
                 continue
-            source = self._name_source(trec)
-            sources[source] = None
+            sources[self._name_source(trec)] = None
             if not trec.rankings:
                 self._read_trec_files(trec)
-            is_current = number < len(suites)
-            missing = self._match_trec_ids(trec, source, suite, is_current=is_current)
-            for query in suite.queries:
-                if query.id in trec.rankings:
-                    answers.setdefault(query.request, (trec.rankings[query.id],))
-            if missing and is_current and self.replaces_retriever:
-                # Such a file has no lines for a query that returned nothing.
-                for query in missing:
-                    answers.setdefault(query.request, (Ranking(),))
-                notice = _describe_missing_queries(source, missing, suite)
-                self.notes.append(notice + ", so they count as queries without results")
+            self._add_trec_answers(answers, trec, suite, is_current=number < len(suites))
         if not sources:
             return None
         return Run(answers, provenance=Provenance(source=", ".join(sources)))
@@ -426,27 +428,57 @@ class SavedRuns:
             if repeated:
                 raise BaselineError(f"{name}: Query '{min(repeated)}' is also in another shard")
             trec.rankings.update(rankings)
+        if not trec.rankings:
+            raise BaselineError(f"{self._name_source(trec)} is empty")
 
-    def _match_trec_ids(
-        self, trec: _TrecFiles, source: str, suite: Suite, *, is_current: bool
-    ) -> list[Query]:
-        """Note the ids of a suite that a TREC run has, and return the queries that it lacks.
+    def _add_trec_answers(
+        self,
+        answers: dict[str, tuple[Ranking, ...]],
+        trec: _TrecFiles,
+        suite: Suite,
+        *,
+        is_current: bool,
+    ) -> None:
+        """Add the answers to the queries of a suite.
 
-        A suite of the base branch may have none of them, because its queries may have other ids.
+        A suite of the base branch may have none of the ids, because its queries may have others.
         """
+        source = self._name_source(trec)
         if suite.settings.match == "text":
-            raise BaselineError(
-                f"{source}: A TREC run has no texts, but 'match: text' in {suite.path} needs them"
-            )
-        known = trec.rankings.keys() & {query.id for query in suite.queries}
-        if is_current and trec.rankings and suite.queries and not known:
+            problem = f"A TREC run has no texts, but 'match: text' in {suite.path} needs them"
+            raise BaselineError(f"{source}: {problem}")
+        missing = []
+        for query in suite.queries:
+            owner = suite.retriever, query.request
+            if query.id not in trec.rankings:
+                missing.append(query)
+            elif trec.owners.setdefault(query.id, owner) == owner:
+                answers.setdefault(query.request, (trec.rankings[query.id],))
+            elif is_current:
+                problem = f"'{query.id}' is also the id of another query than in {suite.path}"
+                raise BaselineError(f"{source}: {problem}. Name each run after its suite.")
+        if is_current and suite.queries and len(missing) == len(suite.queries):
             ids = ", ".join(f"'{query_id}'" for query_id in list(trec.rankings)[:MAX_NAMED_QUERIES])
-            raise BaselineError(
-                f"{source} has no query from {suite.path}. Its ids are {ids}, and the suite has"
-                f" '{suite.queries[0].id}'."
-            )
-        trec.used_ids.update(known)
-        return [query for query in suite.queries if query.id not in known]
+            other_ids = f"Its ids are {ids}, and the suite has '{suite.queries[0].id}'."
+            raise BaselineError(f"{source} has no query from {suite.path}. {other_ids}")
+        if missing and is_current and self.replaces_retriever:
+            # Such a file has no lines for a query that returned nothing.
+            for query in missing:
+                answers.setdefault(query.request, (Ranking(),))
+            notice = _describe_missing_queries(source, missing, suite)
+            self.notes.append(notice + ", so they count as queries without results")
+
+    def _report_unused_trec_run(self, trec: _TrecFiles, suites: Sequence[Suite]) -> None:
+        """Report a TREC run that no suite used. For a suite with another run, it is an error."""
+        source = self._name_source(trec)
+        for suite in suites:
+            run = self.runs.get(suite.run_key)
+            if run is not None and self._find_trec_files(suite) is trec:
+                names = [run.provenance.source, source]
+                self.errors[suite.path] = self._describe_several_runs(suite.retriever, names)
+                del self.runs[suite.run_key]
+                return
+        self.notes.append(write(DataPart(source), " is not used, because no suite has its name"))
 
     # -- Gaps --------------------------------------------------------------------------------------
 
@@ -464,7 +496,7 @@ class SavedRuns:
                     _describe_missing_queries(prefix + run.provenance.source, missing, suite)
                 )
         for trec in self._trec_files.values():
-            unknown = [query_id for query_id in trec.rankings if query_id not in trec.used_ids]
+            unknown = [query_id for query_id in trec.rankings if query_id not in trec.owners]
             if unknown:
                 self.notes.append(
                     _describe_unknown_queries(prefix + self._name_source(trec), unknown)
@@ -481,6 +513,16 @@ class SavedRuns:
                 self.notes.append(
                     _describe_unknown_queries(prefix + run.provenance.source, unknown)
                 )
+
+
+def _check_depth(run: Run, source: str, suites: Sequence[Suite]) -> None:
+    """Raise an error if a run has fewer results than suites need: a bad one may be missing."""
+    for suite in suites:
+        needed_depth = get_needed_depth(suite)
+        depth = run.provenance.depth or needed_depth
+        if depth < needed_depth and any(query.request in run.answers for query in suite.queries):
+            problem = f"{depth} results were requested, and {suite.path} needs {needed_depth}"
+            raise BaselineError(f"{source}: {problem}. Save the run again.")
 
 
 def _describe_missing_queries(source: str, queries: Sequence[Query], suite: Suite) -> Text:

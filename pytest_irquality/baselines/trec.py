@@ -198,10 +198,8 @@ class _TrecReader:
             return
         place = f"{self._name}:{self._line_count}"
         if len(fields) != _FIELDS:
-            raise BaselineError(
-                f"{place}: A line needs six fields, `query Q0 document rank score"
-                f" tag`, and this one has {len(fields)}"
-            )
+            needed = "A line needs six fields, `query Q0 document rank score tag`"
+            raise BaselineError(f"{place}: {needed}, and this one has {len(fields)}")
         query, _, doc_id, _, score, _ = fields
         try:
             value = float(score.replace(b"_", b"?"))  # `float` accepts `1_0`.

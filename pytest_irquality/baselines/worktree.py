@@ -167,10 +167,8 @@ class WorktreeSource:
             run = replace(run, provenance=provenance)
             if run.errors and not run.answers:
                 error = next(iter(run.errors.values()))
-                self.errors[suite_path or batch.folder] = (
-                    f"{self.label}: {self.name} answered no query with '{retriever}':"
-                    f" {error.message}. {_LINK_HINT}"
-                )
+                problem = f"{self.name} answered no query with '{retriever}': {error.message}"
+                self.errors[suite_path or batch.folder] = f"{self.label}: {problem}. {_LINK_HINT}"
                 continue
             baselines.append(Baseline(run, retriever, suite_path))
         return tuple(baselines)
@@ -188,9 +186,7 @@ class WorktreeSource:
         for name in changed:
             path = Path(name)
             is_test = path.name.startswith("test_") or path.stem.endswith("_test")
-            is_ignored = path.suffix in _IGNORED_SUFFIXES or not _IGNORED_PARTS.isdisjoint(
-                path.parts
-            )
+            is_ignored = path.suffix in _IGNORED_SUFFIXES or _IGNORED_PARTS & set(path.parts)
             if not is_test and not is_ignored and name not in suite_names:
                 count += 1
         return count
@@ -214,16 +210,12 @@ class WorktreeSource:
         output = _read_last_lines(folder)
         if not answers.exists() and status == CANNOT_START_STATUS:
             raise BaselineError(f"'ir_base_command': {output.strip()}")
+        ending = f"(exit status {status}). {_COMMAND_HINT}"
         if not answers.exists():
-            raise BaselineError(
-                f"{self.name} gave no answers (exit status {status}). {_COMMAND_HINT} {_LINK_HINT}"
-                f"\n{output}"
-            )
+            raise BaselineError(f"{self.name} gave no answers {ending} {_LINK_HINT}\n{output}")
         if not self._decode_answers(answers.read_text(encoding="utf-8")):
-            raise BaselineError(
-                f"{self.name} did not check where its imports come from (exit status {status})."
-                f" {_COMMAND_HINT}\n{output}"
-            )
+            problem = "did not check where its imports come from"
+            raise BaselineError(f"{self.name} {problem} {ending}\n{output}")
 
     def _decode_answers(self, text: str) -> bool:
         """Decode and keep answers. Return whether the guard was active where they were written."""
@@ -272,11 +264,8 @@ class _WorktreeRun:
         # pytest starts in the same folder of the worktree, where relative paths stay valid unless
         # the folder is outside the checkout.
         called_in = os.path.realpath(self.invocation.folder)
-        if (
-            file
-            and not is_inside(called_in, self.checkout)
-            and os.path.exists(f"{called_in}/{file}")
-        ):
+        is_outside = not is_inside(called_in, self.checkout)
+        if file and is_outside and os.path.exists(f"{called_in}/{file}"):
             file = os.path.join(called_in, file)
         return f"{name}{equals}{self.map_path(file)}{colons}{item}"
 
@@ -293,10 +282,9 @@ class _WorktreeRun:
                 raise BaselineError(f"'ir_base_link': There is no '{path}' in the checkout")
             link = self._find_link_into_checkout(source)
             if link:
-                raise BaselineError(
-                    f"'ir_base_link': In '{path}', the link '{link}' leads back into the"
-                    " checkout, so current code would answer for the base branch"
-                )
+                problem = f"In '{path}', the link '{link}' leads back into the checkout"
+                effect = "current code would answer for the base branch"
+                raise BaselineError(f"'ir_base_link': {problem}, so {effect}")
             if not os.path.lexists(target):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.symlink_to(source)
@@ -399,10 +387,8 @@ class _WorktreeRun:
         for line in text.splitlines():
             kind, *fields = line.split("\t")
             if kind == "module":
-                raise BaselineError(
-                    f"{name} imported {fields[0]} from {fields[1]}, not from its own checkout."
-                    f" {_COMMAND_HINT}"
-                )
+                problem = f"imported {fields[0]} from {fields[1]}, not from its own checkout"
+                raise BaselineError(f"{name} {problem}. {_COMMAND_HINT}")
             self._check_file(name, fields[0])
 
     def _check_file(self, name: str, file: str) -> None:
@@ -413,10 +399,8 @@ class _WorktreeRun:
         if self.repository.run("cat-file", "-e", f"{self.commit}:{relative}").returncode:
             raise BaselineError(f"{name} read {file}, which is not in that commit. {_LINK_HINT}")
         if self.repository.run("diff", "--quiet", self.commit, "--", relative).returncode:
-            raise BaselineError(
-                f"{name} read {file}, which this change edits. Build its path from `__file__`, not"
-                " from an absolute path."
-            )
+            step = "Build its path from `__file__`, not from an absolute path."
+            raise BaselineError(f"{name} read {file}, which this change edits. {step}")
 
 
 def _get_default_command() -> Sequence[str]:

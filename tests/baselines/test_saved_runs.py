@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -172,6 +173,40 @@ def test_a_damaged_run_and_a_missing_path_are_errors(tmp_path: Path) -> None:
         read(tmp_path / "none")
 
 
+def test_a_run_with_fewer_results_than_a_suite_needs_is_an_error(tmp_path: Path) -> None:
+    """A forbidden document may be at a rank that was not requested."""
+    save(tmp_path / "runs")
+    deep = replace(SUITE, settings=Settings(depth=50))
+    other = replace(make_suite("vase", path="other.ir.yaml"), settings=Settings(depth=50))
+
+    (message,) = read(tmp_path / "runs", suites=[deep]).errors.values()
+    without_its_queries = read(tmp_path / "runs", suites=[SUITE, other])
+
+    assert message == (
+        "runs/retriever.jsonl: 10 results were requested, and shop.ir.yaml needs 50."
+        " Save the run again."
+    )
+    assert without_its_queries.errors == {}
+
+
+def test_baselines_are_no_current_answers(tmp_path: Path) -> None:
+    update_baseline(tmp_path, SUITE, RUN)
+
+    (message,) = read(tmp_path / ".ir-baseline").errors.values()
+
+    assert message == "--ir-runs .ir-baseline: Baselines are not current answers"
+
+
+def test_compressed_runs_in_a_folder_are_read(tmp_path: Path) -> None:
+    save(tmp_path / "runs", shard=Shard(1, 2))
+    save(tmp_path / "runs", shard=Shard(2, 2))
+    path = tmp_path / "runs/retriever.2-of-2.jsonl"
+    path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+
+    assert get_doc_ids(get_run(read(tmp_path / "runs"))) == get_doc_ids(RUN)
+
+
 # Shards
 
 
@@ -221,6 +256,18 @@ def test_a_shard_with_queries_of_others_is_foreign(tmp_path: Path) -> None:
     (message,) = read(tmp_path / "runs").errors.values()
 
     assert message.endswith("Shard 2/2 has queries from other shards")
+
+
+def test_shards_of_retrievers_from_two_folders_are_not_joined(tmp_path: Path) -> None:
+    for index, folder in ((1, "tests/a"), (2, "tests/b")):
+        suite = replace(SUITE, retriever=RetrieverId("retriever", folder))
+        save(tmp_path / "runs", suite=suite, shard=Shard(index, 2))
+
+    (message,) = read(tmp_path / "runs").errors.values()
+
+    assert message.endswith(
+        "2/2 is from conftest tests/b, but runs/retriever.1-of-2.jsonl is from tests/a"
+    )
 
 
 def test_two_complete_runs_are_never_chosen_from(tmp_path: Path) -> None:
@@ -337,6 +384,61 @@ def test_a_trec_run_that_does_not_fit_is_an_error(
     (found,) = read(tmp_path / "runs", suites=[suite]).errors.values()
 
     assert message in found
+
+
+@pytest.mark.parametrize("shard", [None, Shard(1, 1)])
+def test_a_trec_run_next_to_another_run_is_never_chosen_from(
+    tmp_path: Path, shard: Shard | None
+) -> None:
+    save(tmp_path / "runs", shard=shard)
+    write_trec(tmp_path / "new.run", "1 Q0 t1 1 9.0 x\n")
+
+    saved = read(tmp_path / "runs", tmp_path / "new.run", root=tmp_path)
+
+    (message,) = saved.errors.values()
+    assert saved.runs == {}
+    assert message.startswith(
+        "--ir-runs runs, new.run: There are several runs of 'retriever': runs"
+    )
+    assert message.endswith("new.run. Name one of them.")
+
+
+def test_a_trec_run_of_another_suite_is_not_used(tmp_path: Path) -> None:
+    for name in ("s.run", "old.run"):
+        write_trec(tmp_path / "runs" / name, "1 Q0 t1 1 9.0 x\n2 Q0 t2 1 9.0 x\n")
+
+    saved = read(tmp_path / "runs", suites=[TEA])
+
+    assert list(map(str, saved.notes)) == [
+        "runs/old.run is not used, because no suite has its name"
+    ]
+
+
+def test_an_id_that_means_two_queries_is_an_error(tmp_path: Path) -> None:
+    path = write_trec(tmp_path / "a.run", "1 Q0 t1 1 9.0 x\n2 Q0 t2 1 9.0 x\n")
+    coffee = Suite("coffee", (Query("1", "espresso"),), path="coffee.ir.yaml")
+
+    (message,) = read(path, suites=[TEA, coffee]).errors.values()
+
+    assert message == (
+        "a.run: '1' is also the id of another query than in coffee.ir.yaml."
+        " Name each run after its suite."
+    )
+
+
+def test_an_id_that_the_base_branch_gave_another_query_is_not_its_answer(tmp_path: Path) -> None:
+    path = write_trec(tmp_path / "a.run", "1 Q0 t1 1 9.0 x\n2 Q0 t2 1 9.0 x\n")
+    base = replace(TEA, queries=(Query("1", "black tea"), *TEA.queries[1:]))
+
+    saved = read_saved_runs([path], [TEA], root=tmp_path, base_suites=[base])
+
+    assert get_doc_ids(get_run(saved, TEA)) == {"green tea": [["t1"]], "mint tea": [["t2"]]}
+
+
+def test_an_empty_trec_run_is_an_error(tmp_path: Path) -> None:
+    path = write_trec(tmp_path / "a.run", "")
+
+    assert list(read(path, suites=[TEA]).errors.values()) == ["a.run is empty"]
 
 
 def test_trec_shards_are_joined(tmp_path: Path) -> None:

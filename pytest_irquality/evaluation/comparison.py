@@ -18,7 +18,6 @@ nDCG are certain to read the same rankings.
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
@@ -369,7 +368,7 @@ class Comparison:
         """Return the titles of documents, current ones first."""
         if self.baseline_run is None:
             return self.run.titles
-        return ChainMap(dict(self.run.titles), dict(self.baseline_run.titles))
+        return {**self.baseline_run.titles, **self.run.titles}
 
     def get_stage(self, metric: Metric) -> Comparison:
         """Return the comparison of the stage that a metric scores, which has no stages itself."""

@@ -51,20 +51,21 @@ def list_documents(comparison: Comparison, query_id: str) -> tuple[DocChange, ..
     top_k = comparison.suite.settings.top_k
     limit = min(max(constants.TOP, top_k), MAX_LISTED_DOCUMENTS)
     expected = list_expected_doc_ids(query)
-    ranks_before, ranks_now = find_median_ranks(before), find_median_ranks(now)
+    ranks_before, ranks_now = find_median_ranks(before, limit), find_median_ranks(now, limit)
     listed = {doc_id: None for doc_id, rank in ranks_now.items() if rank <= limit}
     listed |= {doc_id: None for doc_id, rank in ranks_before.items() if rank <= limit}
     listed |= expected
     # The score is of the first repeat, in which a document may have another rank.
     first = now[0] if now else Ranking()
-    ranks_in_first = ranks_now if len(now) == 1 else find_ranks(first)
+    ranks_in_first = find_ranks(first) if len(now) > 1 else {}
     documents = []
     for doc_id in listed:
-        rank_before, rank_now = ranks_before.get(doc_id), ranks_now.get(doc_id)
+        rank_before = _find_rank(before, ranks_before, doc_id)
+        rank_now = _find_rank(now, ranks_now, doc_id)
         finding = None
         if doc_id in expected and (rank_now is None or rank_now > top_k):
             finding = _explain_absence(comparison, query, doc_id, rank_before, rank_now)
-        rank_in_first = ranks_in_first.get(doc_id)
+        rank_in_first = ranks_in_first.get(doc_id) if len(now) > 1 else rank_now
         score = first.scores[rank_in_first - 1] if first.scores and rank_in_first else None
         documents.append(
             DocChange(
@@ -117,14 +118,18 @@ def list_expected_doc_ids(query: Query) -> dict[str, None]:
 # -- Ranks -----------------------------------------------------------------------------------------
 
 
-def find_median_ranks(rankings: Sequence[Ranking]) -> dict[str, int]:
+def find_median_ranks(rankings: Sequence[Ranking], limit: int | None = None) -> dict[str, int]:
     """Return the median rank of every document over the repeats, best first.
 
     A repeat without the document counts as a rank below all others, so a document in fewer than
     half of the repeats is left out.
+
+    Args:
+        rankings: One ranking for each repeat.
+        limit: The number of results to read. With repeats or passages, all are read.
     """
     if len(rankings) == 1:
-        return find_ranks(rankings[0])
+        return find_ranks(rankings[0], limit)
     ranks_by_doc_id: dict[str, list[int]] = {}
     for ranking in rankings:
         for doc_id, rank in find_ranks(ranking).items():
@@ -135,6 +140,15 @@ def find_median_ranks(rankings: Sequence[Ranking]) -> dict[str, int]:
         if len(ranks) > middle:
             medians[doc_id] = sorted(ranks)[middle]
     return dict(sorted(medians.items(), key=lambda item: item[1]))
+
+
+def _find_rank(rankings: Sequence[Ranking], first_ranks: dict[str, int], doc_id: str) -> int | None:
+    """Return the rank of a document, which may be below the first documents."""
+    rank = first_ranks.get(doc_id)
+    # Searching for a few documents is faster than finding the ranks of a thousand.
+    if rank is None and len(rankings) == 1 and doc_id in rankings[0].doc_ids:
+        return rankings[0].doc_ids.index(doc_id) + 1
+    return rank
 
 
 # -- Reasons ---------------------------------------------------------------------------------------

@@ -293,12 +293,12 @@ def has_shared_hits(ranking: ChunkRanking) -> bool:
     return any(len(inside) > 1 for inside in ranking.passages.values())
 
 
-def find_ranks(ranking: ChunkRanking) -> dict[str, int]:
+def find_ranks(ranking: ChunkRanking, limit: int | None = None) -> dict[str, int]:
     """Return the rank of every id and passage of a located ranking.
 
-    The passages of one hit share its rank.
+    The passages of one hit share its rank. Without passages, ``limit`` hits are enough.
     """
-    doc_ids = ranking.doc_ids
+    doc_ids = ranking.doc_ids if ranking.passages else ranking.doc_ids[:limit]
     ranks = dict(zip(doc_ids, range(1, len(doc_ids) + 1), strict=True))
     if not ranking.passages and len(ranks) == len(doc_ids):
         return ranks  # Without passages and duplicates, the loop would take ten times as long.

@@ -24,7 +24,7 @@ from pytest_irquality.io.escaping import quote_command
 from pytest_irquality.io.text import DataPart, Text, format_count, write
 from pytest_irquality.reports import query_rows, sentences
 from pytest_irquality.reports.sentences import Headline
-from pytest_irquality.reports.tiles import Number, build_tile, build_tiles
+from pytest_irquality.reports.tiles import build_tile, build_tiles
 from pytest_irquality.reports.view_model import (
     Header,
     HistoryPoint,
@@ -151,29 +151,24 @@ def _build_suite(
     shared_results = _list_shared_results(evaluation, side, rows)
     outcome = find_worst_outcome([*evaluation.results, *shared_results], evaluation.notices)
     primary = build_tile(evaluation, suite.primary_metric)
+    retriever, metric = str(suite.retriever), str(suite.primary_metric)
+    series = select_series(settings.history, suite.path, retriever, metric)
     return SuiteView(
         name=suite.name,
         path=suite.path,
-        retriever=str(suite.retriever),
+        retriever=retriever,
         label=labels[SuiteKey(suite.path, suite.retriever)],
         outcome=min(outcome, Outcome.REVIEW) if is_base else outcome,
         line=sentences.write_suite_line(rows),
-        metric=str(suite.primary_metric),
+        metric=metric,
         primary=primary if primary.value is not None else None,
         tiles=build_tiles(evaluation, [*evaluation.results, *shared_results]),
         rows=rows,
         tags=_build_tags(evaluation, rows),
-        history=_select_history(evaluation, settings),
+        history=tuple(HistoryPoint(value, entry.date, entry.commit) for entry, value in series),
         is_base=is_base,
         evaluation=evaluation,
     )
-
-
-def _select_history(evaluation: Evaluation, settings: ViewSettings) -> tuple[HistoryPoint, ...]:
-    suite = evaluation.suite
-    metric = str(suite.primary_metric)
-    series = select_series(settings.history, suite.path, str(suite.retriever), metric)
-    return tuple(HistoryPoint(value, entry.date, entry.commit) for entry, value in series)
 
 
 def _list_shared_results(
@@ -286,16 +281,6 @@ def _name_suite(notice: Notice, suites: Sequence[SuiteView]) -> Notice:
 
 
 @dataclass(frozen=True)
-class MetricValue:
-    """A metric of one query before and now."""
-
-    metric: str
-    before: Number | None = None
-    now: Number | None = None
-    change: Number | None = None
-
-
-@dataclass(frozen=True)
 class QueryDetails:
     """What is known about one query besides its row and its documents.
 
@@ -306,7 +291,7 @@ class QueryDetails:
         acceptance: A command that accepts the current ranking of this query alone, if it changed.
     """
 
-    values: tuple[MetricValue, ...] = ()
+    values: tuple[query_rows.MetricValue, ...] = ()
     results: tuple[CheckResult, ...] = ()
     rerun: str = ""
     acceptance: str = ""
@@ -322,29 +307,22 @@ def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterat
     # Queries from a file have no item, and so one command in common.
     nodes: dict[str, str] = {}
     reruns: dict[str, str] = {}
-    for row in suite_view.rows:
+    comparison = evaluation.comparison
+    columns = [query_rows.list_query_values(comparison, each, suite.queries) for each in metrics]
+    for row, *values in zip(suite_view.rows, *columns, strict=True):
         query_id = row.query.id
-        values = []
-        for metric in metrics:
-            formatted = query_rows.format_query_values(evaluation.comparison, metric, query_id)
-            values.append(MetricValue(str(metric), *formatted))
         item = items.get(query_id, "")
         if item not in nodes:
             nodes[item] = sentences.create_node_id(settings, suite.path, row.retriever, item)
             reruns[item] = quote_command(settings.command, [nodes[item]])
         node = nodes[item]
         acceptance = ""
-        is_changed = row.direction not in (
-            query_rows.Direction.UNCHANGED,
-            query_rows.Direction.NONE,
-        )
-        if is_changed and not evaluation.comparison.compared_search:
+        if row.direction.is_change and not comparison.compared_search:
             # An update of one query touches one line of the baseline. A query from a file has no
             # item, so the option names it.
             words = list(settings.update_command)
             if not item:
                 words[words.index("--ir-update-baseline")] += f"={query_id}"
             acceptance = quote_command(words, [node])
-        yield QueryDetails(
-            tuple(values), tuple(results.get(query_id, ())), reruns[item], acceptance
-        )
+        own_results = tuple(results.get(query_id, ()))
+        yield QueryDetails(tuple(values), own_results, reruns[item], acceptance)

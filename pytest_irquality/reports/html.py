@@ -8,7 +8,7 @@ document, tag and text is stored once, and elsewhere by its number.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from math import ceil, floor
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -171,7 +171,7 @@ def _list_weak_rows(rows: Sequence[QueryRow]) -> list[QueryRow]:
 
 def _is_quiet(row: QueryRow) -> bool:
     """Return whether a query neither failed nor changed, so that nobody prints it."""
-    return not row.outcome and row.direction in (Direction.UNCHANGED, Direction.NONE)
+    return not row.outcome and not row.direction.is_change
 
 
 def _group_checks(checks: Sequence[CheckResult]) -> Iterator[tuple[str, list[CheckResult], bool]]:
@@ -427,20 +427,21 @@ def _flatten_documents(documents: Sequence[DocChange], shared: _Shared) -> list[
             shared.docs[doc.doc_id, doc.title],
             doc.rank_before or 0,
             doc.rank_now or 0,
-            shared.grades[_describe_grade(doc)],
-            shared.texts[doc.finding or Text()],
+            shared.grades[_describe_grade(doc.grade, is_relevant=doc.is_relevant)],
+            shared.texts[doc.finding] if doc.finding else 0,
         )
     return flat
 
 
-def _describe_grade(doc: DocChange) -> tuple[str, str]:
+@cache  # There are few different grades.
+def _describe_grade(grade: float | None, *, is_relevant: bool) -> tuple[str, str]:
     """Return the class of a grade, which colours it, and its text."""
-    if doc.grade is None:
+    if grade is None:
         return "unjudged", "unjudged"
-    if not doc.is_relevant:
-        return "wrong", f"{doc.grade:g} ✗"
-    level = min(max(int(doc.grade), 1), MAX_GRADE_LEVEL)
-    return f"grade-{level}", f"{doc.grade:g} ✓"
+    if not is_relevant:
+        return "wrong", f"{grade:g} ✗"
+    level = min(max(int(grade), 1), MAX_GRADE_LEVEL)
+    return f"grade-{level}", f"{grade:g} ✓"
 
 
 def _build_details(row: QueryRow, details: QueryDetails, shared: _Shared) -> dict[str, Any]:
@@ -480,6 +481,8 @@ def _collect_fields(view: View, doc_ids: Sequence[str]) -> list[Any]:
         answers = suite.evaluation.run.answers
         requests = [query.request for query in suite.evaluation.suite.queries]
         for ranking in [answers[request][0] for request in requests if request in answers]:
+            if not ranking.texts and not ranking.fields:
+                continue
             for doc_id, text in zip(ranking.doc_ids, ranking.texts, strict=False):
                 excerpt = clip(text.strip(), MAX_EXCERPT_LENGTH)
                 known.setdefault(doc_id, {}).setdefault("", escape_page_text(excerpt))

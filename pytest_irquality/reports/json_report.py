@@ -8,7 +8,7 @@ number, and an outcome is its name. So a new field of the view is in the report 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -125,26 +125,30 @@ HIDDEN_FIELDS: Mapping[str, frozenset[str]] = {
 
 def _encode(value: Any) -> Any:
     """Turn a part of the view into what JSON has."""
-    if isinstance(value, str | Text | RetrieverId):
-        return escape_page_text(str(value))
-    if isinstance(value, Outcome):
-        return value.name
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if isinstance(value, Number):
-        return value.value
-    if isinstance(value, Location):
-        return escape_page_text(str(value)) if value.path else ""
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, QueryRow):
-        return _encode_row(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        shown = list_shown_fields(type(value))
-        return {field.name: _encode(getattr(value, field.name)) for field in shown}
-    if isinstance(value, Mapping):
-        return {escape_page_text(str(key)): _encode(entry) for key, entry in value.items()}
-    return [_encode(entry) for entry in value]
+    return _choose_encoder(value.__class__)(value)
+
+
+@cache  # A large report has millions of values of a few types.
+def _choose_encoder(cls: type) -> Callable[[Any], Any]:
+    """Return the function that encodes the values of a type."""
+    if issubclass(cls, str | Text | RetrieverId):
+        return lambda value: escape_page_text(str(value))
+    if issubclass(cls, Outcome):
+        return lambda value: value.name
+    if issubclass(cls, int | float | None):
+        return lambda value: value
+    if issubclass(cls, Number | Enum):
+        return lambda value: value.value
+    if issubclass(cls, Location):
+        return lambda value: escape_page_text(str(value)) if value.path else ""
+    if issubclass(cls, QueryRow):
+        return _encode_row
+    if is_dataclass(cls):
+        names = [field.name for field in list_shown_fields(cls)]
+        return lambda value: {name: _encode(getattr(value, name)) for name in names}
+    if issubclass(cls, Mapping):
+        return lambda value: {escape_page_text(str(key)): _encode(value[key]) for key in value}
+    return lambda value: list(map(_encode, value))
 
 
 def _encode_row(row: QueryRow) -> dict[str, Any]:

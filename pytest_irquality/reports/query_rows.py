@@ -5,13 +5,17 @@ To add a column, add it to ``QUERY_COLUMNS``. Every report reads its columns fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from math import log2
-from typing import NamedTuple
 
-from pytest_irquality.evaluation.comparison import Comparison, QueryChange, QueryStatus
+from pytest_irquality.evaluation.comparison import (
+    Comparison,
+    QueryChange,
+    QueryStatus,
+    RankingVersion,
+)
 from pytest_irquality.evaluation.documents import DocChange, list_documents
 from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, DefaultCheck, Outcome, Requirement
@@ -45,6 +49,11 @@ class Direction(Enum):
     CHANGED = "changed"
     UNCHANGED = "unchanged"
     NONE = "not compared"
+
+    @property
+    def is_change(self) -> bool:
+        """Return whether the answer changed in any direction."""
+        return self not in (Direction.UNCHANGED, Direction.NONE)
 
 
 @dataclass(frozen=True)
@@ -135,7 +144,7 @@ class QueryRow:
     @cached_property
     def moves(self) -> tuple[DocChange, ...]:
         """Return the documents whose moves explain the change, most important first."""
-        if self.direction in (Direction.UNCHANGED, Direction.NONE):
+        if not self.direction.is_change:
             return ()
         moved = [doc for doc in self.documents if doc.rank_before != doc.rank_now]
         is_worse = self.direction is Direction.WORSE
@@ -199,7 +208,7 @@ class QueryRow:
     @cached_property
     def replacement(self) -> Text:
         """Return what came instead of the document that moved most: ``now first: …``."""
-        if self.direction in (Direction.UNCHANGED, Direction.NONE):
+        if not self.direction.is_change:
             return Text()
         if not any(doc.rank_now for doc in self.documents):
             return write("nothing is returned")
@@ -271,19 +280,19 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
     own_results = group_results(evaluation.results)
     changes = comparison.changes_by_id
     undecided = {change.query.id for change in comparison.list_decided_by_tie(metric)}
+    improvements = comparison.collect_improvements(metric)
     # One text for all rows, of which there may be thousands.
     metric_name, retriever = str(metric), str(suite.retriever)
     rows = []
-    for query in suite.queries:
+    all_values = list_query_values(comparison, metric, suite.queries)
+    for query, values in zip(suite.queries, all_values, strict=True):
         status = comparison.statuses[query.id]
         change = changes.get(query.id)
-        score = comparison.compare_query(metric, query.id) if change else None
-        improvement = score.improvement if score else None
+        improvement = improvements.get(query.id)
         direction = _find_direction(change, improvement, query.id in undecided)
         error = evaluation.run.errors.get(query.request)
         results = own_results.get(query.id, ())
         worst = max(results, key=lambda result: result.outcome, default=None)
-        values = format_query_values(comparison, metric, query.id)
         rows.append(
             QueryRow(
                 query=query,
@@ -301,7 +310,7 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
                 finding=drop_query(worst.text) if worst and worst.outcome else _NO_TEXT,
                 known_issue_id=next(filter(None, (each.known_issue_id for each in results)), ""),
                 error=error.message if error and status is QueryStatus.NO_ANSWER else "",
-                overlap=change.overlap if change and score is None else 1.0,
+                overlap=change.overlap if change and improvement is None else 1.0,
                 is_first_hit_new=change.is_first_hit_new if change else False,
                 is_newly_empty=change.is_newly_empty if change else False,
                 comparison=comparison,
@@ -310,28 +319,36 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
     return tuple(rows)
 
 
-class QueryValues(NamedTuple):
-    """A metric of a query, and its change if it is defined before and now."""
+@dataclass(frozen=True)
+class MetricValue:
+    """A metric of one query before and now."""
 
-    before: Number | None
-    now: Number | None
-    change: Number | None
+    metric: str
+    before: Number | None = None
+    now: Number | None = None
+    change: Number | None = None
 
 
-def format_query_values(comparison: Comparison, metric: Metric, query_id: str) -> QueryValues:
-    """Format the values of a query as its row and its details show them.
+def list_query_values(
+    comparison: Comparison, metric: Metric, queries: Iterable[Query]
+) -> Iterator[MetricValue]:
+    """Yield the values of each query as its row and its details show them.
 
     If it has a change, ``now`` has ties in the baseline's order, because their order is no change.
     """
-    change = comparison.compare_query(metric, query_id)
-    if change is None:
-        now = comparison.get_current_values(metric).get(query_id)
-        return QueryValues(None, format_value(metric, now), None)
-    return QueryValues(
-        format_value(metric, change.before),
-        format_value(metric, change.now),
-        format_change(metric, change.before, change.now),
-    )
+    values_before = comparison.get_values(metric, RankingVersion.BEFORE)
+    values_aligned = comparison.get_values(metric, RankingVersion.ALIGNED)
+    current_values = comparison.get_current_values(metric)
+    name = str(metric)
+    # Most queries have one of a few values, which share their texts.
+    format_number = lru_cache(None, typed=True)(partial(format_value, metric))
+    format_difference = lru_cache(None, typed=True)(partial(format_change, metric))
+    for query in queries:
+        before, now = values_before.get(query.id), values_aligned.get(query.id)
+        if before is None or now is None:
+            before, now = None, current_values.get(query.id)
+        change = format_difference(before, now)
+        yield MetricValue(name, format_number(before), format_number(now), change)
 
 
 def _find_direction(

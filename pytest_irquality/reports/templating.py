@@ -58,16 +58,6 @@ def create_markdown_environment() -> Environment:
     return environment
 
 
-def render_html_text(text: Text) -> Markup:
-    """Render a text as HTML. Right-to-left data cannot reorder its surroundings."""
-    return Markup(text.render(_render_html_part))
-
-
-def render_markdown_text(text: Text) -> str:
-    """Render a text as Markdown on one line, with titles before ids."""
-    return text.render(_render_markdown_part)
-
-
 def render_markdown_cell(value: object) -> Markup:
     """Render a table cell, in which documents that have a title are named by it only."""
     if isinstance(value, Text):
@@ -123,7 +113,7 @@ def _create_environment(**options: Any) -> Environment:
 
 def _finalize_html(value: object) -> object:
     if isinstance(value, Text):
-        return render_html_text(value)
+        return Markup(value.render(_render_html_part))
     if type(value) is str:  # Markup is a subclass, and stays as it is.
         return escape_page_text(value)
     return "" if value is None else value
@@ -133,26 +123,30 @@ def _finalize_markdown(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, Text):
-        return render_markdown_text(value)
+        return value.render(_render_markdown_part)
     if isinstance(value, Markup):
         return str(value)
     return escape_markdown(str(value))
 
 
 def _render_html_part(part: Part) -> str:
+    """Render a part of a text. Right-to-left data cannot reorder its surroundings."""
     if isinstance(part, str):
         return str(escape(part))
     if isinstance(part, CodePart):
-        return Markup("<code>{}</code>").format(escape_page_text(part.code))
+        return f"<code>{_escape_html(part.code)}</code>"
     if isinstance(part, QueryPart):
-        quoted = Markup('<q><bdi data-query="{}">{}</bdi></q>')
-        return quoted.format(part.query_id, escape_page_text(part.text))
+        return f'<q><bdi data-query="{escape(part.query_id)}">{_escape_html(part.text)}</bdi></q>'
     if isinstance(part, DocPart):
+        doc_id = _escape_html(part.doc_id)
         if not part.title:
-            return Markup("<bdi>{}</bdi>").format(escape_page_text(part.doc_id))
-        titled = Markup('<bdi title="{}">{}</bdi>')
-        return titled.format(escape_page_text(part.doc_id), escape_page_text(part.title))
-    return Markup("<bdi>{}</bdi>").format(escape_page_text(part.text))
+            return f"<bdi>{doc_id}</bdi>"
+        return f'<bdi title="{doc_id}">{_escape_html(part.title)}</bdi>'
+    return f"<bdi>{_escape_html(part.text)}</bdi>"
+
+
+def _escape_html(text: str) -> Markup:
+    return escape(escape_page_text(text))
 
 
 def _render_cell_part(part: Part) -> str:

@@ -16,7 +16,7 @@ from pytest_irquality.evaluation.evaluate import Evaluation
 from pytest_irquality.evaluation.results import CheckResult, Coverage, Notice, Outcome
 from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.text import Text
-from pytest_irquality.reports.query_rows import Direction, QueryRow, SearchNames, choose_names
+from pytest_irquality.reports.query_rows import QueryRow, SearchNames, choose_names
 from pytest_irquality.reports.tiles import Tile
 
 # Every report has this text in its first bytes, so that a later run may replace the file.
@@ -153,8 +153,7 @@ class SuiteView:
     @property
     def has_changes(self) -> bool:
         """Return whether any query got worse or better, or changed otherwise."""
-        quiet = (Direction.UNCHANGED, Direction.NONE)
-        return any(row.direction not in quiet for row in self.rows)
+        return any(row.direction.is_change for row in self.rows)
 
     @property
     def shown_tiles(self) -> tuple[Tile, ...]:

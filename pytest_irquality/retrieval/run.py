@@ -39,7 +39,7 @@ class PackedIds(Sequence[str]):
     __slots__ = ("_count", "_text")
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self._text = f"\n{text}"
         self._count = text.count("\n")
 
     def __len__(self) -> int:
@@ -48,18 +48,19 @@ class PackedIds(Sequence[str]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice) and index == slice(index.stop):
             stop = index.indices(self._count)[1]
-            return tuple(self._text.split("\n", stop)[:stop])
+            return tuple(self._text.split("\n", stop + 1)[1 : stop + 1])
         return _split_ids(self._text)[index]
 
     def __iter__(self) -> Iterator[str]:
         return iter(_split_ids(self._text))
 
-    def __contains__(self, doc_id: object) -> bool:
-        return doc_id in _split_ids(self._text)
+    def __contains__(self, doc_id: Any) -> bool:
+        # Searching for a few ids is faster than splitting the text.
+        return f"\n{doc_id}\n" in self._text and "\n" not in doc_id
 
-    def index(self, *arguments: Any) -> int:
-        """Return the index of an id, as a tuple does. The inherited method is much slower."""
-        return _split_ids(self._text).index(*arguments)
+    def index(self, doc_id: str) -> int:  # type: ignore[override]
+        """Return the index of an id. The inherited method is much slower."""
+        return self._text.count("\n", 0, self._text.index(f"\n{doc_id}\n"))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, PackedIds):
@@ -73,7 +74,7 @@ class PackedIds(Sequence[str]):
 # A ranking that is read id by id is split once. A string caches its hash, so the look-up is fast.
 @lru_cache(maxsize=16)
 def _split_ids(text: str) -> tuple[str, ...]:
-    return tuple(text.split("\n")[:-1])
+    return tuple(text.split("\n")[1:-1])
 
 
 @dataclass(frozen=True, slots=True)

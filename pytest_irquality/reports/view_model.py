@@ -123,7 +123,7 @@ class Step:
     location: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # Templates look up suites, often hundreds.
 class SuiteView:
     """One suite on one retriever.
 

@@ -111,10 +111,10 @@
 
   /** Return the numbers of the names that are a word or, while it is being typed, begin with it. */
   function findNames(names, word) {
-    const lowered = names.map((name) => name.toLowerCase());
+    const lowered = (names.lowered ??= names.map((name) => name.toLowerCase())); // kept for the next search
     const hasExact = lowered.includes(word);
-    const matches = lowered.map((name) => (hasExact ? name === word : name.startsWith(word)));
-    return new Set(matches.flatMap((isMatch, index) => (isMatch ? [index] : [])));
+    const isMatch = (number) => (hasExact ? lowered[number] === word : lowered[number].startsWith(word));
+    return new Set([...names.keys()].filter(isMatch));
   }
 
   /** Return the text of a cell as files and sorting have it. */

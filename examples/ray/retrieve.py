@@ -8,6 +8,7 @@ disk.
 from __future__ import annotations
 
 import argparse
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -45,6 +46,13 @@ def retrieve(count: int, target: Path) -> None:
             print(f"{target / name}: {len(content):,} bytes", flush=True)
 
 
+def read_commit() -> str:
+    """Return the commit of the project, or an empty string outside git."""
+    command = ["git", "rev-parse", "HEAD"]
+    result = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False)
+    return result.stdout.strip()
+
+
 def main() -> None:
     """Parse the arguments, and run the shards on the local machine or a cluster."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -52,8 +60,13 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=HERE / "runs")
     parser.add_argument("--address", help="The cluster, such as ray://head:10001.")
     given = parser.parse_args()
-    # Ray copies the project to its workers, and they run in the copy.
-    environment = {"working_dir": str(HERE), "excludes": ["runs", ".git", "ir-report.html"]}
+    # Ray copies the project to its workers, and they run in the copy. It has no `.git`, so a
+    # variable says from which commit the answers are.
+    environment = {
+        "working_dir": str(HERE),
+        "excludes": ["runs", ".git", "ir-report.html"],
+        "env_vars": {"GIT_COMMIT": read_commit()},
+    }
     ray.init(address=given.address, runtime_env=environment)
     retrieve(given.shards, given.runs)
 

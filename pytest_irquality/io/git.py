@@ -396,8 +396,9 @@ def describe_commit(folder: Path) -> str:
     """
     try:
         repository = Repository.find(folder)
-        output = repository.read_output("describe", "--always", "--dirty", "--exclude=*")
-        return output.decode().strip()
+        # Without a number, the length depends on how many commits were fetched.
+        names = ("describe", "--always", "--dirty", "--exclude=*", "--abbrev=12")
+        return repository.read_output(*names).decode().strip()
     except GitError:
         commits = [os.environ.get(name, "")[:12] for name in _COMMIT_VARIABLES]
         return next(filter(None, commits), "")

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("ray", reason="needs `pip install ray`")
 
 from tests.docs.shown_pages import ROOT, make_environment
+from tests.io.helpers import commit_all, make_repository
 
 pytestmark = pytest.mark.slow
 
@@ -55,12 +56,18 @@ def run(example: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_shards_are_joined(example: Path) -> None:
+    commit = commit_all(make_repository(example))
+
     retrieved = run(example, "retrieve.py", "--shards=2")
     joined = run(example, "-m", "pytest", "--ir-suite", "--ir-runs=runs")
 
     assert retrieved.returncode == 0, retrieved.stdout
     assert joined.returncode == 0, joined.stdout
     assert "13 passed" in joined.stdout
+    assert "not from the current code" not in joined.stdout
+    for index in (1, 2):
+        text = (example / f"runs/retriever.{index}-of-2.jsonl").read_text()
+        assert f'"commit":"{commit[:12]}"' in text
 
 
 def test_shard_of_a_killed_worker_runs_again(example: Path, tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ class TestCommits:
     def test_the_commit_is_described(self, top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("GITHUB_SHA", "0123456789abcdef")
 
-        assert describe_commit(top) == f"{run_git(top, 'rev-parse', '--short', 'HEAD')}-dirty"
+        assert describe_commit(top) == f"{run_git(top, 'rev-parse', '--short=12', 'HEAD')}-dirty"
         monkeypatch.setenv("PATH", "")
         assert describe_commit(top) == "0123456789ab"
         monkeypatch.delenv("GITHUB_SHA")

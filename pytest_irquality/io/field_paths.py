@@ -7,7 +7,6 @@ stops at them.
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Callable, Sequence
 from operator import attrgetter, itemgetter
@@ -17,15 +16,17 @@ MAX_FIELD_DEPTH = 40
 
 # One step of a path: an `itemgetter` or an `attrgetter`.
 Step = Callable[[Any], Any]
+Steps = tuple[Step, ...]
 
 _PLAIN_TYPES = frozenset((str, int, float, dict, list))
 _CODE_TYPES = (
     type, types.ModuleType, types.FrameType, types.CodeType, types.TracebackType,
     types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType,
+    types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType,
 )  # fmt: skip
 
 
-def settle_path(sample: object, path: str) -> tuple[Step, ...] | None:
+def settle_path(sample: object, path: str) -> Steps | None:
     """Decide by a sample whether each step of a path is a key, an index or an attribute.
 
     Args:
@@ -35,12 +36,11 @@ def settle_path(sample: object, path: str) -> tuple[Step, ...] | None:
     Returns:
         The steps for objects like this one, or ``None`` if the sample has nothing at the path.
     """
-    if _lacks_key(sample, path) and _lacks_key(sample, path.partition(".")[0]):
-        return None
     names = path.split(".")
-    if len(names) > MAX_FIELD_DEPTH:
+    is_missing = _lacks_key(sample, path) and _lacks_key(sample, names[0])
+    if is_missing or len(names) > MAX_FIELD_DEPTH:
         return None
-    if len(names) > 1 and is_mapping(sample):
+    if is_mapping(sample):
         value = get_value(sample, itemgetter(path))
         if value is not None and is_data(value):
             return (itemgetter(path),)
@@ -94,7 +94,8 @@ def is_data(value: object) -> bool:
     """Return whether a path may lead to a value or through it, because it is not code."""
     if type(value) in _PLAIN_TYPES:  # saves a dozen checks of almost every value
         return True
-    return not (isinstance(value, _CODE_TYPES) or inspect.isroutine(value))
+    # Other functions, such as slots of classes, have `__get__`.
+    return not (isinstance(value, _CODE_TYPES) or hasattr(type(value), "__get__"))
 
 
 def is_mapping(value: object) -> bool:
@@ -110,11 +111,11 @@ def _make_step(value: Any, name: str) -> Step | None:
         return itemgetter(name)
     # str.isdigit() alone accepts digits such as "²", which int() refuses.
     is_index = name.isascii() and name.isdigit() and len(name) < 10
-    if isinstance(value, list | tuple) and is_index:
+    if is_index and isinstance(value, (list, tuple)):
         return itemgetter(int(name))
     return attrgetter(name) if name.isidentifier() and not name.startswith("_") else None
 
 
 def _lacks_key(value: object, name: str) -> bool:
     """Return whether a plain dict has nothing of this name, without raising an exception."""
-    return type(value) is dict and name not in value and not hasattr(dict, name)
+    return type(value) is dict and name not in value

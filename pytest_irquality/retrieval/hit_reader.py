@@ -14,38 +14,28 @@ import hashlib
 import numbers
 import re
 import uuid
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-    Set as AbstractSet,
-)
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from itertools import islice
 from math import isfinite
-from operator import attrgetter, countOf
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 from pytest_irquality.io import dataclass, field, field_paths
 from pytest_irquality.io.escaping import clip
 from pytest_irquality.io.secrets import MASK, MaskedText
+from pytest_irquality.retrieval import wrappers
 from pytest_irquality.retrieval.errors import ResultError
 from pytest_irquality.retrieval.run import Ranking
-from pytest_irquality.retrieval.wrappers import Table, describe_result, open_batch, open_hits
 
 # The text of a hit is cut at this length, and the run has a note about it.
 MAX_TEXT_CHARS = 1_000_000
 # The number of hits that decide where fields are.
 SAMPLE_HITS = 3
-_ID_PATHS = (
-    "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
-    "document.id", "node.id", "ids",
-)  # fmt: skip
+_ID_PATHS = (*wrappers.ID_NAMES, "document.id", "node.id", "ids")
 _ID_ATTRIBUTES = (
     "meta.id", "id", "id_", "doc_id", "docid", "document_id", "node_id", "object_id", "uuid",
     "node.node_id",
@@ -60,9 +50,9 @@ _TEXT_NAMES = (
     "text", "content", "page_content", "contents", "body", "passage", "chunk", "document",
     "documents", "description",
 )  # fmt: skip
-# Objects in a hit that may contain its fields.
+# The hit, and objects in it that may contain its fields.
 _CONTAINERS = (
-    "_source.", "payload.", "fields.", "properties.", "metadata.", "metadatas.", "meta.",
+    "", "_source.", "payload.", "fields.", "properties.", "metadata.", "metadatas.", "meta.",
     "document.", "entity.", "node.",
 )  # fmt: skip
 # The usual attributes. A comprehension that names one takes half of the time of ``attrgetter``.
@@ -90,6 +80,7 @@ MAX_RAW_TITLE_CHARS = 4 * MAX_TITLE_CHARS
 _UNSPACED = "[\u0e00-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 # The content of a column of a table. Decimals are never ids. Integers may be ids or scores.
 Role = Literal["ids", "integers", "decimals", "prose", "other"]
+Scores = tuple[float, ...] | None
 
 
 @dataclass(frozen=True)
@@ -142,13 +133,15 @@ class ResultReader:
         Raises:
             ResultError: No document ids can be read, or the engine says that its answer is partial.
         """
-        with _describe_in_errors(result):
+        try:
             return self.read_hits(result, depth)
+        except ResultError as error:
+            raise _describe_in_error(error, result) from None
 
     def read_hits(self, result: object, depth: int) -> ReadResult:
         """Read as ``read`` does, but do not show the result in errors."""
-        hits = open_hits(result, depth, self.id_field)
-        parts = _read_hits(hits, self)
+        hits = wrappers.open_hits(result, depth, self.id_field)
+        parts = _read_hits(Column(hits), self) if hits else _Parts(())
         texts, sizes, cut_count = parts.texts, {}, 0
         for unit, count_size in self.size_counters.items():
             sizes[unit] = tuple(map(count_size, texts))
@@ -164,7 +157,8 @@ class ResultReader:
             fields=_read_fields(hits, self.fields) if self.fields else (),
             sizes=sizes,
         )
-        return ReadResult(ranking, cut_raw_titles(parts.titles), cut_count)
+        titles = parts.titles.get_titles() if parts.titles else ()
+        return ReadResult(ranking, titles, cut_count)
 
 
 def split_batch(result: object, count: int) -> Sequence[object]:
@@ -173,19 +167,17 @@ def split_batch(result: object, count: int) -> Sequence[object]:
     Raises:
         ResultError: The result does not have one list of hits for each query.
     """
-    with _describe_in_errors(result):
-        return open_batch(result, count)
-
-
-@contextmanager
-def _describe_in_errors(result: object) -> Iterator[None]:
-    """Add the result to an error that says why it cannot be read."""
     try:
-        yield
+        return wrappers.open_batch(result, count)
     except ResultError as error:
-        description = describe_result(result)
-        detail = f"{error.detail}. {description}" if error.detail else description
-        raise ResultError(f"Cannot read the result: {error.cause}", detail) from None
+        raise _describe_in_error(error, result) from None
+
+
+def _describe_in_error(error: ResultError, result: object) -> ResultError:
+    """Return an error that also shows the result that cannot be read."""
+    description = wrappers.describe_result(result)
+    detail = f"{error.detail}. {description}" if error.detail else description
+    return ResultError(f"Cannot read the result: {error.cause}", detail)
 
 
 def make_distinct_ids(
@@ -211,25 +203,21 @@ def make_distinct_ids(
 
 
 class _Parts(NamedTuple):
-    """The columns of a result. ``titles`` and ``texts`` are empty or have an entry for each hit."""
+    """The columns of a result. ``texts`` are empty or have an entry for each hit."""
 
     doc_ids: tuple[str, ...]
-    scores: tuple[float, ...] | None = None
-    titles: Sequence[str] = ()
+    scores: Scores = None
+    titles: Column | None = None
     texts: Sequence[str] = ()
 
 
-def _read_hits(
-    hits: Sequence[Any], reader: ResultReader, scores: tuple[float, ...] | None = None
-) -> _Parts:
+def _read_hits(column: Column, reader: ResultReader, scores: Scores = None) -> _Parts:
     """Read hits of any kind. ``scores`` are numbers that were next to the hits, if any."""
-    if not hits:
-        return _Parts(())
+    hits = column.values
     if _is_object_type(type(hits[0])):
         return _read_objects(hits, reader, scores)
-    column = Column(hits)
     if reader.requirement and column.types == {str} and any(map(is_text, hits)):
-        return _complete(_Parts((), titles=hits, texts=hits), reader)
+        return _complete(_Parts((), titles=column, texts=hits), reader)
     doc_ids = column.get_ids()
     if doc_ids is not None:
         return _complete(_Parts(doc_ids), reader)
@@ -239,12 +227,10 @@ def _read_hits(
             " corpus is not a ranking. Return the ids of the best documents, or ids and scores"
         )
     # A named tuple with a field for the id is an object.
-    id_names = {reader.id_field, *_ID_ATTRIBUTES}
-    if all(map(_is_row_type, column.types)) and id_names.isdisjoint(
-        getattr(hits[0], "_fields", ())
-    ):
-        return _read_rows(hits, reader)
-    return _read_objects(hits, reader)
+    id_names = {reader.id_field, *_ID_ATTRIBUTES}.intersection(getattr(hits[0], "_fields", ()))
+    if id_names or not all(map(_is_row_type, column.types)):
+        return _read_objects(hits, reader)
+    return _read_rows(hits, reader)
 
 
 def _complete(parts: _Parts, reader: ResultReader) -> _Parts:
@@ -276,26 +262,29 @@ def _read_rows(rows: Sequence[Any], reader: ResultReader) -> _Parts:
         if name.isdecimal():
             raise ResultError(f"Rows have no field '{name}'. Return dicts instead")
     try:
-        columns = [Column(values) for values in zip(*rows, strict=True)]
+        if len(rows[0]) == 2:
+            # Most rows are pairs. For each row, ``zip`` would make an iterator, and so many objects
+            # start the garbage collector.
+            values: list[Any] = [[first for first, _ in rows], [second for _, second in rows]]
+        else:
+            values = list(zip(*rows, strict=True))
     except ValueError:
         raise ResultError("Its rows differ in length") from None
-    if len(columns) == 1 and columns[0].may_be_ids:
-        return _read_hits(columns[0].values, reader)
+    columns = list(map(Column, values))
+    if len(columns) == 1 and all(map(_is_id_type, columns[0].known_types)):
+        return _read_hits(columns[0], reader)
     is_prose_text = is_text if reader.requirement else is_prose
     id_place, score_place = _find_places([column.find_role(is_prose_text) for column in columns])
     others = [*columns[:id_place], *columns[id_place + 1 :]]
-    words = [column.get_texts() for column in others if column.known_types == {str}]
+    words = [column for column in others if column.known_types == {str}]
     id_column = columns[id_place]
     scores = None if score_place is None else columns[score_place].get_scores()
+    titles = words[0] if words else None
+    texts = words[-1].get_texts() if words else ()
     if words and reader.requirement:
-        return _complete(_Parts(id_column.get_ids() or (), scores, words[0], words[-1]), reader)
-    doc_ids = id_column.get_ids()
-    if doc_ids is None or reader.requirement:  # The column has objects or texts.
-        parts = _read_hits(id_column.values, reader, scores)
-    else:
-        parts = _complete(_Parts(doc_ids), reader)
-    titles = parts.titles or (words[0] if words else ())
-    texts = parts.texts or (words[-1] if words else ())
+        return _complete(_Parts(id_column.get_ids() or (), scores, titles, texts), reader)
+    parts = _read_hits(id_column, reader, scores)
+    titles, texts = parts.titles or titles, parts.texts or texts
     return _Parts(parts.doc_ids, scores or parts.scores, titles, texts)
 
 
@@ -327,38 +316,31 @@ def _find_places(roles: Sequence[Role]) -> tuple[int, int | None]:
 # -- Hits that are objects with named fields -------------------------------------------------------
 
 
-def _read_objects(
-    hits: Sequence[Any], reader: ResultReader, scores: tuple[float, ...] | None = None
-) -> _Parts:
+def _read_objects(hits: Sequence[Any], reader: ResultReader, scores: Scores = None) -> _Parts:
     fields = _Fields(hits)
-    id_place = fields.find_ids(reader.id_field)
-    if id_place is None and not reader.id_field and callable(getattr(hits[0], "to_dict", None)):
+    id_paths = _list_paths([reader.id_field]) if reader.id_field else list_id_paths(hits[0])
+    ids = fields.find(id_paths, Column.get_ids)
+    if ids is None and not reader.id_field and callable(getattr(hits[0], "to_dict", None)):
         dicts = [hit.to_dict() for hit in hits]
         if all(isinstance(hit, dict) for hit in dicts):
             return _read_objects(dicts, reader, scores)
-    title_place = fields.find(fields.list_paths(_TITLE_NAMES), Column.has_texts)
-    titles = () if title_place is None else fields.read(title_place).get_texts()
+    titles = fields.find(_list_paths(_TITLE_NAMES, fields.containers), Column.has_texts)
     texts: Sequence[str] = ()
-    if reader.requirement or reader.keeps_texts or not titles or not all(titles):
-        texts = _read_texts(fields, reader)
+    if reader.requirement or reader.keeps_texts or not titles or not all(titles.get_texts()):
+        text_column = _find_texts(fields, reader)
+        texts = text_column.get_texts() if text_column else ()
         if titles and texts:
-            titles = [title or text for title, text in zip(titles, texts, strict=True)]
-        titles = titles or texts
+            pairs = zip(titles.get_texts(), texts, strict=True)
+            titles = Column([title or text for title, text in pairs])
+        titles = titles or text_column
     if scores is None:
-        score_place = fields.find(_SCORE_PATHS, Column.get_scores)
-        scores = None if score_place is None else fields.read(score_place).get_scores()
-    if id_place is not None:
-        return _Parts(_get_all_ids(fields.read(id_place)), scores, titles, texts)
+        score_column = fields.find(_SCORE_PATHS, Column.get_scores)
+        scores = None if score_column is None else score_column.get_scores()
+    if ids is not None:
+        return _Parts(_get_all_ids(ids), scores, titles, texts)
     if reader.matches_text and not reader.id_field:
         return _complete(_Parts((), scores, titles, texts), reader)
     raise _make_id_error(hits, reader.id_field)
-
-
-class _Place(NamedTuple):
-    """The place of a field: its path, and the steps of the path in these hits."""
-
-    path: str
-    steps: Sequence[field_paths.Step]
 
 
 class _Fields:
@@ -366,52 +348,45 @@ class _Fields:
 
     def __init__(self, hits: Sequence[Any]) -> None:
         self.hits = hits
-        self._columns: dict[str, Sequence[Any]] = {}
-        has_keys = field_paths.is_mapping(hits[0])
-        names = [name for name in _CONTAINERS if _find_steps(hits[0], name[:-1], has_keys)]
-        self.containers = ["", *names]
+        self._columns = {"": Column(hits)}
+        self.containers = [""]
+        for container in _skip_missing(hits[0], _CONTAINERS):
+            if field_paths.settle_path(hits[0], container[:-1]) is not None:
+                self.containers.append(container)
 
     def find(
         self, paths: Iterable[str], accept: Callable[[Column], object], start: int = 0
-    ) -> _Place | None:
-        """Return the first path whose column is accepted, in a sample of hits from ``start`` on."""
-        sample = self.hits[start : start + SAMPLE_HITS]
-        has_keys = field_paths.is_mapping(sample[0])
-        for path in paths:
-            steps = _find_steps(sample[0], path, has_keys)
-            if steps is not None and accept(_read_column(sample, _Place(path, steps), {})):
-                return _Place(path, steps)
+    ) -> Column | None:
+        """Read the first path whose column is accepted, in a sample of hits from ``start`` on."""
+        hit = self.hits[start]
+        # Another hit may have a field of this name in another way, such as an attribute.
+        columns = {"": Column(self.hits)} if start else self._columns
+        for path in _skip_missing(hit, paths):
+            steps = field_paths.settle_path(hit, path)
+            if steps is not None:
+                column = _read_column(columns, path, steps)
+                sample = column.values[start : start + SAMPLE_HITS]
+                if accept(Column(sample, is_field=True)):
+                    return column
         return None
 
-    def read(self, place: _Place) -> Column:
-        """Read the column at a place of all hits."""
-        return _read_column(self.hits, place, self._columns)
 
-    def find_ids(self, id_field: str) -> _Place | None:
-        """Return the place of the ids, at the given path or at one of the usual paths."""
-        paths: Sequence[str] = list_id_paths(self.hits[0])
-        if id_field:
-            paths = ["", *_CONTAINERS]
-            paths = [container + id_field for container in paths]
-        return self.find(paths, Column.get_ids)
-
-    def list_paths(self, names: Sequence[str]) -> list[str]:
-        """Return the paths of fields with these names in the containers that the hits have."""
-        return [container + name for name in names for container in self.containers]
+def _list_paths(names: Sequence[str], containers: Sequence[str] = _CONTAINERS) -> list[str]:
+    """Return the paths of fields with these names in a hit and the objects in it."""
+    return [container + name for name in names for container in containers]
 
 
-def _find_steps(hit: Any, path: str, has_keys: bool) -> Sequence[field_paths.Step] | None:
-    """Return the steps of a path for hits like this one, or ``None`` if it has nothing there.
+def _skip_missing(hit: Any, paths: Iterable[str]) -> Iterable[str]:
+    """Return the paths that start with a name that a hit has.
 
-    ``has_keys`` is whether the hit is a mapping, which takes objects of pydantic longest to answer.
+    Most names are missing, and this check is ten times as fast as a step that fails.
     """
-    # Most names are missing. This check is ten times as fast as a step that fails.
-    name = path.partition(".")[0]
     if type(hit) is dict:
-        is_missing = name not in hit and path not in hit
-    else:
-        is_missing = not (has_keys or hasattr(hit, name))
-    return None if is_missing else field_paths.settle_path(hit, path)
+        return (path for path in paths if path in hit or path.partition(".")[0] in hit)
+    # Objects of pydantic take longest to answer, and this asks them once for all paths.
+    if field_paths.is_mapping(hit):
+        return paths
+    return (path for path in paths if hasattr(hit, path.partition(".")[0]))
 
 
 def list_id_paths(hit: Any) -> tuple[str, ...]:
@@ -434,20 +409,20 @@ def _get_all_ids(column: Column) -> tuple[str, ...]:
     return doc_ids
 
 
-def _read_texts(fields: _Fields, reader: ResultReader) -> Sequence[str]:
+def _find_texts(fields: _Fields, reader: ResultReader) -> Column | None:
     """Read the text of each hit. If texts are required, there must be a place with texts."""
-    paths = fields.list_paths(_TEXT_NAMES)
+    paths = _list_paths(_TEXT_NAMES, fields.containers)
     if reader.text_field:
-        paths = [container + reader.text_field for container in ("", *_CONTAINERS)]
+        paths = _list_paths([reader.text_field])
     count = len(fields.hits)
     if not (reader.requirement or reader.keeps_texts):
         count = min(count, SAMPLE_HITS)
     for start in range(count):  # Chunks may be empty, so the first one with a text decides.
-        place = fields.find(paths, Column.has_texts, start)
-        if place is not None:
-            return fields.read(place).get_texts()
+        column = fields.find(paths, Column.has_texts, start)
+        if column is not None:
+            return column
     if not reader.requirement:
-        return ()
+        return None
     cause = f"{reader.requirement} needs the text of each hit. Name its field with 'text_field'"
     if reader.text_field:
         cause = f"'text_field: {reader.text_field}' leads to no text in the hits"
@@ -458,7 +433,10 @@ def _read_texts(fields: _Fields, reader: ResultReader) -> Sequence[str]:
 
 
 class Column:
-    """The values at one place of all hits. There is at least one hit.
+    """The values at one place of all hits, and what is known of them. There is at least one hit.
+
+    Passes over the values are what takes the time of reading, so their types are counted once, and
+    their texts are joined once.
 
     Args:
         values: The values.
@@ -469,18 +447,17 @@ class Column:
         self.values = values
         self._is_field = is_field
         self._types: AbstractSet[type] | None = None
+        self._texts: Sequence[str] | None = None
+        self._joined_texts = ""
 
     @property
     def types(self) -> AbstractSet[type]:
         """Return the types of the values."""
         if self._types is None:
-            first_type = type(self.values[0])
-            # Most columns have one type, and counting it is faster than collecting all types.
-            is_uniform = countOf(map(type, self.values), first_type) == len(self.values)
-            self._types = {first_type} if is_uniform else set(map(type, self.values))
+            self._types = wrappers.collect_types(self.values)
             if list in self._types and self._is_field:
-                self.values = list(map(get_single, self.values))
-                self._types = set(map(type, self.values))
+                self.values = _get_singles(self.values, self._types)
+                self._types = wrappers.collect_types(self.values)
         return self._types
 
     @property
@@ -488,20 +465,17 @@ class Column:
         """Return the types of the values that are not ``None``."""
         return self.types - {type(None)}
 
-    @property
-    def may_be_ids(self) -> bool:
-        """Return whether every value that is not ``None`` may be an id."""
-        return all(map(_is_id_type, self.known_types))
-
     def find_role(self, test_prose: Callable[[str], bool]) -> Role:
         """Return the role that the column may have in a table."""
+        if self.values[0] is not None and _is_object_type(type(self.values[0])):
+            return "other"  # One object shows it, so its types need not be counted.
         types = self.known_types
         if all(map(is_number_type, types)):
             is_whole = all(issubclass(each, numbers.Integral) for each in types)
             return "integers" if is_whole else "decimals"
         if types == {str}:
-            return "prose" if has_prose(self.get_texts(), test_prose) else "ids"
-        return "ids" if self.may_be_ids else "other"
+            return "prose" if self._has_prose(test_prose) else "ids"
+        return "ids" if all(map(_is_id_type, types)) else "other"
 
     def get_ids(self) -> tuple[str, ...] | None:
         """Return the values as ids, or ``None`` if one of them cannot be an id.
@@ -509,19 +483,20 @@ class Column:
         Raises:
             ResultError: An id contains a secret.
         """
-        if self._types is None and type(self.values[0]) is str:
-            # Joining fails unless all are texts, and is faster than to collect their types.
-            with suppress(TypeError):
-                if MASK not in "".join(self.values):
-                    return tuple(self.values) if all(self.values) else None
+        # Joining is faster than counting types, and shows whether a secret was masked.
+        may_be_texts = self._types is None and type(self.values[0]) is str
+        if may_be_texts and self.get_texts() is self.values and MASK[0] not in self._joined_texts:
+            return tuple(self.values) if all(self.values) else None
         if MaskedText in self.types:
             raise ResultError("A document id contains a secret that 'ir_headers' names")
         if not all(map(_is_id_type, self.types)):
             return None
+        if self.types == {int}:
+            return tuple(map(repr, self.values))  # is str() of a number, and faster
         ids = tuple(self.values if self.types == {str} else map(str, self.values))
         return ids if all(ids) else None
 
-    def get_scores(self) -> tuple[float, ...] | None:
+    def get_scores(self) -> Scores:
         """Return the values as scores, or ``None`` if one is missing or not a finite number."""
         if not all(map(is_number_type, self.types)):
             return None
@@ -534,56 +509,99 @@ class Column:
 
     def get_texts(self) -> Sequence[str]:
         """Return the values that are text, and an empty text for the others."""
+        if self._texts is not None:
+            return self._texts
         try:
-            "".join(self.values)  # Fails unless all are texts, and is faster than counting types.
+            # Joining fails unless all are texts, and is faster than counting types.
+            self._joined_texts = "".join(self.values)
+            self._texts = self.values
         except TypeError:
-            values = map(get_single, self.values) if self._is_field else self.values
-            return [str(value) if isinstance(value, str) else "" for value in values]
-        return self.values
+            if self.known_types == {str}:
+                self._texts = [text or "" for text in self.values]
+            else:
+                self._texts = [str(each) if isinstance(each, str) else "" for each in self.values]
+            self._joined_texts = "".join(self._texts)
+        return self._texts
 
     def has_texts(self) -> bool:
         """Return whether any value is a text that is not blank."""
         return any(text and not text.isspace() for text in self.get_texts())
 
+    def _has_prose(self, test_prose: Callable[[str], bool]) -> bool:
+        """Return whether any text is prose."""
+        texts = self.get_texts()
+        if any(map(test_prose, texts[:SAMPLE_HITS])):
+            return True
+        # Most other columns are ids without spaces, which one test of the joined text shows.
+        if self._joined_texts.isascii() and not is_prose(self._joined_texts):
+            return False
+        return any(map(test_prose, texts))
 
-def _read_column(hits: Sequence[Any], place: _Place, columns: dict[str, Sequence[Any]]) -> Column:
-    """Read a column. ``columns`` has the columns of paths that were read before."""
-    values = hits
+    def get_titles(self) -> Sequence[str]:
+        """Return the texts. Unless they are short on average, cut them as ``clean_title`` does."""
+        texts = self.get_texts()
+        if len(self._joined_texts) > MAX_RAW_TITLE_CHARS * len(texts):
+            return [text[:MAX_RAW_TITLE_CHARS] for text in texts]
+        return texts
+
+
+def _get_singles(values: Sequence[Any], types: AbstractSet[type]) -> list[Any]:
+    """Return the values, and the only value instead of a list of one value."""
+    if types == {list}:
+        with suppress(ValueError):  # A list may have more than one value.
+            return [value for (value,) in values]
+    return list(map(get_single, values))
+
+
+def _read_column(columns: dict[str, Column], path: str, steps: field_paths.Steps) -> Column:
+    """Read a column.
+
+    Args:
+        columns: The hits at the path "", and the columns of paths that were read before.
+        path: The path.
+        steps: Its steps.
+    """
+    column = columns[""]
+    names = path.split(".") if len(steps) > 1 else [path]
     path = ""
     try:
-        for name, step in zip(place.path.split("."), place.steps, strict=False):
-            is_first, path = not path, f"{path}.{name}"
+        for name, step in zip(names, steps, strict=True):
+            path = f"{path}.{name}"
             if path not in columns:
-                columns[path] = _take_step(values, name, step, is_first=is_first)
-            values = columns[path]
+                is_first = column is columns[""]
+                columns[path] = Column(_take_step(column, name, step, is_first))
+            column = columns[path]
     except Exception:
-        values = [field_paths.follow_steps(hit, place.steps) for hit in hits]
-    return Column(values, is_field=True)
+        column = Column([field_paths.follow_steps(hit, steps) for hit in columns[""].values])
+    return Column(column.values, is_field=True)
 
 
-def _take_step(
-    values: Sequence[Any], name: str, step: field_paths.Step, *, is_first: bool
-) -> Sequence[Any]:
+def _take_step(column: Column, name: str, step: field_paths.Step, is_first: bool) -> list[Any]:
     """Return the values to which a step of a path leads.
 
     Raises:
         Exception: The step fails for a value, or leads through code.
     """
-    if isinstance(values, Table):
-        column: Sequence[Any] = step(values.columns_by_name)
-        return column
+    values = column.values
+    if type(values) is wrappers.Table:
+        return list(step(values.columns_by_name))
     if type(step) is attrgetter:
         if not is_first:  # an attribute of code may lead anywhere
-            _refuse_code(values)
+            _refuse_code(column)
         if name in _ATTRIBUTE_READERS:
             return _ATTRIBUTE_READERS[name](values)
-    return list(map(step, values))
+    try:
+        return list(map(step, values))
+    except (KeyError, TypeError):
+        if not column.types <= {dict, type(None)}:
+            raise
+        return [None if value is None else value.get(name) for value in values]
 
 
-def _refuse_code(values: Sequence[Any]) -> None:
+def _refuse_code(column: Column) -> None:
     """Raise ``TypeError`` if any value is code. One value of each type shows it."""
-    for value_type in Column(values).types:
-        value = next(value for value in values if type(value) is value_type)
+    for value_type in column.types:
+        value = next(value for value in column.values if type(value) is value_type)
         if not field_paths.is_data(value):
             raise TypeError(f"a path may not lead through a {value_type.__name__}")
 
@@ -593,14 +611,16 @@ def get_single(value: Any) -> Any:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
+# Abstract types, such as `Integral`, take long to answer.
+@lru_cache(maxsize=256)
 def _is_id_type(cls: type) -> bool:
-    may_be_id = issubclass(cls, (str, uuid.UUID, Decimal, numbers.Integral))
-    return may_be_id and not issubclass(cls, bool)
+    return cls is not bool and issubclass(cls, (str, uuid.UUID, Decimal, numbers.Integral))
 
 
+@lru_cache(maxsize=256)
 def is_number_type(cls: type) -> bool:
     """Return whether values of a type are numbers, those of numpy and others included."""
-    is_boolean = issubclass(cls, bool) or cls.__name__ in ("bool", "bool_")
+    is_boolean = cls.__name__ in ("bool", "bool_")
     return hasattr(cls, "__float__") and not is_boolean and not issubclass(cls, str)
 
 
@@ -612,22 +632,6 @@ def is_prose(text: str) -> bool:
 def is_text(text: str) -> bool:
     """Return whether a text has several words, or is in a script without spaces."""
     return is_prose(text) or (not text.isascii() and re.search(_UNSPACED, text) is not None)
-
-
-def has_prose(texts: Collection[str], test_prose: Callable[[str], bool]) -> bool:
-    """Return whether any of some texts is prose."""
-    joined = "".join(texts)
-    # Most columns are ids without spaces, which one test of the joined text shows.
-    if joined.isascii() and joined.isprintable() and " " not in joined:
-        return False
-    return any(map(test_prose, texts))
-
-
-def cut_raw_titles(texts: Sequence[str]) -> Sequence[str]:
-    """Cut texts to the length that ``clean_title`` reads, unless they are short on average."""
-    if len("".join(texts)) > MAX_RAW_TITLE_CHARS * len(texts):
-        return [text[:MAX_RAW_TITLE_CHARS] for text in texts]
-    return texts
 
 
 def clean_title(text: str) -> str:
@@ -648,12 +652,10 @@ def _read_fields(hits: Sequence[Any], paths: Sequence[str]) -> tuple[Mapping[str
     """
     values: list[dict[str, object]] = [{} for _ in hits]
     for path in paths:
+        places = _list_paths([path])
         for hit, fields in zip(hits, values, strict=True):
-            value = None
-            for container in ("", *_CONTAINERS):
-                value = field_paths.get_field(hit, container + path)
-                if value is not None:
-                    break
+            found = (field_paths.get_field(hit, place) for place in places)
+            value = next((value for value in found if value is not None), None)
             plain = make_plain(get_single(value))
             if plain is not None:
                 fields[path] = plain

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import inspect
 import numbers
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from contextlib import suppress
 from functools import partial
-from itertools import islice, repeat
-from operator import contains, countOf
+from itertools import islice
 from typing import Any, NamedTuple
 
 from pytest_irquality.io.escaping import clip
@@ -32,9 +31,9 @@ _NOT_HITS = frozenset((
     "facetStats", "@search.facets", "grouped", "groups", "suggest", "suggestions", "spellcheck",
     "highlighting", "stats", "debug", "errors", "warnings", "warning", "metadata", "profile",
 ))  # fmt: skip
-# Names of columns of ids in tables.
-ID_COLUMNS = (
-    "ids", "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
+# Names of ids in hits, and of columns of ids in tables. There, Chroma calls them "ids".
+ID_NAMES = (
+    "_id", "id", "doc_id", "docid", "document_id", "ref", "corpus_id", "objectID", "node_id",
 )  # fmt: skip
 MAX_NESTING = 8
 MAX_REPR_CHARS = 200
@@ -60,15 +59,15 @@ def open_hits(result: object, depth: int, id_field: str = "") -> Sequence[Any]:
     Raises:
         ResultError: There is no list of hits, or the engine says that its answer is partial.
     """
-    id_columns: tuple[str, ...] = ID_COLUMNS
+    id_columns: tuple[str, ...] = ("ids", *ID_NAMES)
     if id_field:
-        id_columns = (id_field, id_field.partition(".")[0], *ID_COLUMNS)
+        id_columns = (id_field, id_field.partition(".")[0], *id_columns)
     request = HitRequest(depth, id_columns)
     for _ in range(MAX_NESTING):
         sign = find_partial_sign(result)
         if sign:
             raise ResultError(f"The engine reports a partial answer in '{sign}'")
-        for opener in _OPENERS:
+        for opener in _OPENERS_BY_TYPE.get(type(result), _OPENERS):
             inside = opener(result, request)
             if inside is not None:
                 break
@@ -139,7 +138,8 @@ def _take_hits(result: Any, depth: int) -> Sequence[Any]:
         return result if len(result) <= depth else result[:depth]
     # Hits have a source, which groups lack, and most lists have no groups.
     with suppress(TypeError):
-        if countOf(map(contains, result, repeat("source")), True) == len(result):
+        has_source = ["source" in hit for hit in result]
+        if all(has_source):
             return list(result[:depth])
     return [hit for hit in result if not _is_group(hit)][:depth]
 
@@ -195,8 +195,7 @@ def _open_frame(thing: Any, request: HitRequest) -> Any:
     index_name = getattr(index, "name", None)
     if isinstance(index_name, str):
         columns.setdefault(index_name, index)
-    cut = {name: _to_plain(column)[: request.depth] for name, column in columns.items()}
-    return Table(cut)
+    return Table({name: _to_plain(column)[: request.depth] for name, column in columns.items()})
 
 
 def _open_two_columns(thing: Any, request: HitRequest) -> Any:
@@ -214,15 +213,15 @@ def _open_two_columns(thing: Any, request: HitRequest) -> Any:
     if is_two_hits and not hasattr(thing, "_fields"):
         return None
     pairs = list(zip(first, second, strict=True))
-    if "integers" in kinds:  # faiss pads with -1 if it finds too few
+    if "integers" in kinds and (-1 in first or -1 in second):  # faiss pads if it finds too few
         pairs = [pair for pair in pairs if -1 not in pair]
     return pairs
 
 
 def _open_vespa(thing: Any, request: HitRequest) -> Any:
     """Open Vespa's answer over HTTP, which has no list of hits if there are none."""
-    root = _get(thing, "root") if is_mapping(thing) else None
-    if _get(root, "id") != "toplevel":
+    root = _find_getter(thing)("root") if is_mapping(thing) else None
+    if root is None or _get(root, "id") != "toplevel":
         return None
     return _get(root, "children") or []
 
@@ -239,7 +238,7 @@ def _open_mapping(thing: Any, request: HitRequest) -> Any:
             if _is_column(value):
                 columns[str(name)] = _open_row(_to_plain(value))[: request.depth]
         return Table(columns)
-    inside = _find_hit_list(partial(_get, thing))
+    inside = _find_hit_list(_find_getter(thing))
     if inside is not None:
         return inside
     return _find_component({str(key): _get(thing, key) for key in keys})
@@ -257,9 +256,7 @@ def _open_batch_of_one(thing: Any, request: HitRequest) -> Any:
     if not isinstance(thing, (list, tuple)) or len(thing) != 1 or hasattr(thing[0], "_fields"):
         return None
     inside = thing[0]
-    if isinstance(inside, type):
-        return None
-    if _find_converter(inside) is not None:
+    if _is_array(inside):
         return inside
     # The response of a request that can have several searches.
     if is_mapping(inside) and _get(inside, "id") is None and _get(inside, "_id") is None:
@@ -273,6 +270,11 @@ _OPENERS: tuple[Callable[[Any, HitRequest], Any], ...] = (
     _open_array, _open_cursor, _open_frame, _open_two_columns, _open_vespa, _open_mapping,
     _open_attributes, _open_batch_of_one,
 )  # fmt: skip
+# Python's own types are most of what is opened, and only these openers know them.
+_OPENERS_BY_TYPE: Mapping[type, tuple[Callable[[Any, HitRequest], Any], ...]] = {
+    dict: (_open_vespa, _open_mapping), list: (_open_batch_of_one,),
+    tuple: (_open_two_columns, _open_batch_of_one),
+}  # fmt: skip
 
 
 def _find_component(values: Mapping[str, object]) -> Any:
@@ -317,7 +319,7 @@ def _may_hold_hits(value: object) -> bool:
 
 def _is_single_row(inside: Sequence[Any]) -> bool:
     """Return whether a list is a row of a database, and not a list of objects or ids."""
-    types = set(map(type, inside))
+    types = collect_types(inside)
     if not any(issubclass(each, (str, numbers.Number)) for each in types):
         return False
     if len(types) > 1 or not isinstance(inside, list):
@@ -367,12 +369,22 @@ def _open_row(column: Any) -> Any:
 
 def _classify_column(column: Sequence[Any]) -> str:
     """Return the kind of values in a column. It tells two columns from two hits."""
-    is_number = {isinstance(value, numbers.Number) for value in column}
+    types = collect_types(column)
+    is_number = {issubclass(each, numbers.Number) for each in types}
     if len(is_number) != 1:
         return "mixed" if is_number else "empty"
     if is_number == {False}:
         return "other"
-    return "decimals" if any(isinstance(value, float) for value in column) else "integers"
+    return "decimals" if any(issubclass(each, float) for each in types) else "integers"
+
+
+def collect_types(values: Sequence[Any]) -> AbstractSet[type]:
+    """Return the types of values."""
+    types = list(map(type, values))
+    # Most values have one type, and counting it is faster than collecting all types.
+    if types and types.count(types[0]) == len(types):
+        return {types[0]}
+    return set(types)
 
 
 class Table(Sequence[Any]):
@@ -384,10 +396,9 @@ class Table(Sequence[Any]):
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
         self._length = max(map(len, columns.values()), default=0)
-        self.columns_by_name = {}
-        for name, column in columns.items():
-            if len(column) == self._length:
-                self.columns_by_name[name] = column
+        self.columns_by_name = {
+            name: column for name, column in columns.items() if len(column) == self._length
+        }
 
     def __len__(self) -> int:
         return self._length
@@ -513,9 +524,8 @@ def find_partial_sign(response: object) -> str:
     Returns:
         The path of the field with dots, such as ``_shards.failed``.
     """
-    if type(response) in (list, tuple, str, int, float):
-        return ""
-    if type(response) is dict and _FIRST_NAMES.isdisjoint(response):
+    has_no_names = type(response) in (list, tuple, str, int, float)
+    if has_no_names or (type(response) is dict and _FIRST_NAMES.isdisjoint(response)):
         return ""
     for part in (response, *map(_find_getter(response), _RAW_RESPONSES)):
         if part is None or inspect.ismethod(part):
@@ -526,7 +536,7 @@ def find_partial_sign(response: object) -> str:
             value = entries[names[0]]
             for name in names[1:]:
                 value = None if value is None else _find_getter(value)(name)
-            if is_set(value):
+            if value is not None and is_set(value):
                 return ".".join(names)
     return ""
 

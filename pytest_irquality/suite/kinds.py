@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from itertools import pairwise
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar, cast
 
 from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.text import find_closest, format_count
@@ -123,7 +123,8 @@ def read_text(node: Node, name: str) -> str:
         if isinstance(node, MappingNode):
             hint = ". Put text that contains ': ' or braces in quotes."
         raise Mistake(node.line, f"{name} must be text, not {describe_node(node)}{hint}")
-    if not node.is_quoted and _TYPOGRAPHIC_QUOTES.fullmatch(node.text):
+    is_suspicious = not (node.is_quoted or node.text.isascii())
+    if is_suspicious and _TYPOGRAPHIC_QUOTES.fullmatch(node.text):
         hint = "Write \" instead, or put all of it between ' and '."
         raise Mistake(node.line, f"{node.text[0]} is not a quote in YAML. {hint}")
     if not node.text or node.text.isspace():
@@ -320,16 +321,14 @@ def read_entries(node: Node, name: str) -> Sequence[tuple[ScalarNode, Node]]:
     """Return the keys and values of a mapping, in which no key may repeat."""
     if not isinstance(node, MappingNode):
         raise Mistake(node.line, _explain_missing_mapping(node, name))
-    entries = []
     seen: dict[str, int] = {}
-    for key, value in node.entries:
-        text = read_text(key, f"A key of {name}")
+    key_name = f"A key of {name}"
+    for key, _ in node.entries:
+        text = read_text(key, key_name)
         if text in seen:
             raise Mistake(key.line, f"{quote(text)} is already on line {seen[text]}")
         seen[text] = key.line
-        assert isinstance(key, ScalarNode)
-        entries.append((key, value))
-    return entries
+    return cast("Sequence[tuple[ScalarNode, Node]]", node.entries)
 
 
 def _explain_missing_mapping(node: Node, name: str) -> str:
@@ -369,9 +368,11 @@ def refuse_decimal_comma(node: Node) -> None:
     if not isinstance(node, MappingNode):
         return
     for (_, before), (key, value) in pairwise(node.entries):
-        scalars = [each.text for each in (before, key, value) if isinstance(each, ScalarNode)]
-        if len(scalars) == 3 and all(map(str.isdecimal, scalars[:2])) and not scalars[2]:
-            whole, decimals, _ = scalars
+        if not isinstance(value, ScalarNode) or value.text:
+            continue
+        scalars = [each.text for each in (before, key) if isinstance(each, ScalarNode)]
+        if len(scalars) == 2 and all(map(str.isdecimal, scalars)):
+            whole, decimals = scalars
             message = f"Write {whole}.{decimals} with a point, not {whole},{decimals}"
             raise Mistake(key.line, message)
 

@@ -20,7 +20,7 @@ from benchmarks.timing import (
     run_in_turns,
 )
 
-QUERIES, SHORT_QUERIES = 500, 100
+QUERIES, SHORT_QUERIES = 500, 200
 
 CONFTEST = """\
 import pytest

@@ -28,7 +28,7 @@ from benchmarks.timing import (
     run_process,
 )
 
-QUERIES, SHORT_QUERIES, RESULTS = 6_980, 1_000, 1_000
+QUERIES, SHORT_QUERIES, RESULTS = 6_980, 2_000, 1_000
 DOCUMENTS = 500_000
 
 SUITE = f"""\

@@ -8,6 +8,7 @@ report escapes in its own way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
 
 from pytest_irquality.baselines.history import select_series
 from pytest_irquality.evaluation.decide import Decision
@@ -299,23 +300,20 @@ class QueryDetails:
 
 def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterator[QueryDetails]:
     """Build the details of every query of a suite, in the order of its rows."""
-    evaluation = suite_view.evaluation
-    suite = evaluation.suite
+    evaluation, retriever = suite_view.evaluation, suite_view.retriever
+    suite, comparison = evaluation.suite, evaluation.comparison
     metrics = list(dict.fromkeys([suite.primary_metric, *suite.metrics]))
     results = query_rows.group_results(evaluation.results)
     items = {item.query_id: item.name for item in suite.items if item.query_id}
     # Queries from a file have no item, and so one command in common.
-    nodes: dict[str, str] = {}
-    reruns: dict[str, str] = {}
-    comparison = evaluation.comparison
-    columns = [query_rows.list_query_values(comparison, each, suite.queries) for each in metrics]
+    create_node = cache(partial(sentences.create_node_id, settings, suite.path, retriever))
+    quote_rerun = cache(lambda node: quote_command(settings.command, [node]))
+    queries = [row.query for row in suite_view.rows]
+    columns = [query_rows.list_query_values(comparison, metric, queries) for metric in metrics]
     for row, *values in zip(suite_view.rows, *columns, strict=True):
         query_id = row.query.id
         item = items.get(query_id, "")
-        if item not in nodes:
-            nodes[item] = sentences.create_node_id(settings, suite.path, row.retriever, item)
-            reruns[item] = quote_command(settings.command, [nodes[item]])
-        node = nodes[item]
+        node = create_node(item)
         acceptance = ""
         if row.direction.is_change and not comparison.compared_search:
             # An update of one query touches one line of the baseline. A query from a file has no
@@ -325,4 +323,4 @@ def build_query_details(suite_view: SuiteView, settings: ViewSettings) -> Iterat
                 words[words.index("--ir-update-baseline")] += f"={query_id}"
             acceptance = quote_command(words, [node])
         own_results = tuple(results.get(query_id, ()))
-        yield QueryDetails(tuple(values), own_results, reruns[item], acceptance)
+        yield QueryDetails(tuple(values), own_results, quote_rerun(node), acceptance)

@@ -7,7 +7,7 @@ document, tag and text is stored once, and elsewhere by its number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from math import ceil, floor
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 from pytest_irquality.evaluation.comparison import QueryStatus
 from pytest_irquality.evaluation.documents import DocChange
 from pytest_irquality.evaluation.results import CheckResult, Outcome
+from pytest_irquality.io import replace
 from pytest_irquality.io.escaping import clip, escape_page_text
 from pytest_irquality.io.text import CodePart, DocPart, QueryPart, Text, format_count, write
 from pytest_irquality.reports import templating
@@ -30,7 +31,10 @@ from pytest_irquality.reports.view_model import (
     View,
     find_label,
 )
+from pytest_irquality.retrieval.run import Ranking
 
+# Nobody reads more queries, and a browser takes long to search 100,000.
+MAX_PAGE_ROWS = 20_000
 MAX_CARD_ROWS = 5
 MAX_GRADE_LEVEL = 3  # the strongest of the colours
 MAX_STATIC_ROWS = 200
@@ -61,6 +65,9 @@ CHECK_GROUPS = {
     "known issue": "of known issues",
 }
 
+# A card of the overview: identifier, title, rows, and the address of the table.
+RowGroup = tuple[str, str, Sequence[QueryRow], str]
+
 # The columns that the script draws from the texts and tags of queries.
 OWN_COLUMNS = frozenset({"query", "tags"})
 
@@ -68,11 +75,13 @@ OWN_COLUMNS = frozenset({"query", "tags"})
 def render_html(view: View) -> str:
     """Render the report as one HTML file."""
     rows = collect_rows(view.suites)
+    groups = list(_group_rows(view, rows))
+    urgent = sorted(rows, key=lambda row: (_is_quiet(row), -row.outcome, row.improvement))
+    page_view = _select_rows(view, urgent, groups)
     positions = {}
-    for suite_index, suite in enumerate(view.suites):
+    for suite_index, suite in enumerate(page_view.suites):
         for row_index, row in enumerate(suite.rows):
             positions[id(row)] = (suite_index, row_index)
-    loud_suites, quiet_suites = view.split_suites()
     charts = [_build_chart(suite) for suite in view.suites if suite.history]
     template = templating.create_html_environment().get_template("report.html")
     return template.render(
@@ -80,27 +89,35 @@ def render_html(view: View) -> str:
         marker=OUTPUT_MARKER,
         style=templating.load_asset("tokens.css", "report.css"),
         script=templating.load_asset("shared.js", "report.js"),
-        data=templating.pack_script_data(build_page_data(view)),
+        data=templating.pack_script_data(build_page_data(page_view)),
         marks=MARKS,
         tabs=_list_tabs(view, rows, has_history=len(charts) > 1),
-        loud_suites=loud_suites,
-        quiet_suites=quiet_suites,
-        groups=list(_group_rows(view, rows)),
+        groups=groups,
         find_label=partial(find_label, view.suites),
         check_values=format_check_values,
         drop_query=drop_query,
         limit=MAX_CARD_ROWS,
         positions=lambda row: positions[id(row)],
         # For readers without scripts, and for paper.
-        static_rows=sorted(rows, key=lambda row: (_is_quiet(row), -row.outcome, row.improvement))[
-            :MAX_STATIC_ROWS
-        ],
+        static_rows=urgent[:MAX_STATIC_ROWS],
+        page_count=len(positions),
         is_quiet=_is_quiet,
         bars=_build_bars(view, rows),
         heat=_get_heat,
         checks=list(_group_checks(view.checks)),
         charts=charts,
     )
+
+
+def _select_rows(view: View, urgent: Sequence[QueryRow], groups: Sequence[RowGroup]) -> View:
+    """Return the view with the rows that the page has: the most urgent, and those of cards."""
+    carded = [row for group in groups for row in group[2][:MAX_CARD_ROWS]]
+    selected = {id(row) for row in (*urgent[:MAX_PAGE_ROWS], *carded)}
+    suites = []
+    for suite in view.suites:
+        kept = tuple(row for row in suite.rows if id(row) in selected)
+        suites.append(replace(suite, rows=kept))
+    return replace(view, suites=tuple(suites))
 
 
 def _list_tabs(
@@ -122,10 +139,8 @@ def _list_tabs(
     return tabs
 
 
-def _group_rows(
-    view: View, rows: Sequence[QueryRow]
-) -> Iterator[tuple[str, str, Sequence[QueryRow], str]]:
-    """Yield the cards of the overview: identifier, title, rows, and the address of the table."""
+def _group_rows(view: View, rows: Sequence[QueryRow]) -> Iterator[RowGroup]:
+    """Yield the cards of the overview."""
     groups = view.groups
     if len(view.better) > len(view.worse) and view.outcome < Outcome.REVIEW:
         groups.sort(key=lambda group: group[0] != "better")
@@ -334,7 +349,7 @@ def build_page_data(view: View) -> dict[str, Any]:
         "titles": [clip(escape_page_text(title), max_length) for _, title in docs],
         "tags": [escape_page_text(tag) for tag in shared.tags],
         "texts": [encode_text(text) for text in shared.texts],
-        "fields": _collect_fields(view, [doc_id for doc_id, _ in docs]),
+        "fields": _collect_fields(collect_rows(view.suites), [doc_id for doc_id, _ in docs]),
     }
 
 
@@ -469,26 +484,22 @@ def _build_details(row: QueryRow, details: QueryDetails, shared: _Shared) -> dic
     return {key: value for key, value in entries.items() if value}
 
 
-def _collect_fields(view: View, doc_ids: Sequence[str]) -> list[Any]:
+def _collect_fields(rows: Iterable[QueryRow], doc_ids: Sequence[str]) -> list[Any]:
     """Return what suites show of each document: fields, and the beginning of a chunk's text.
 
     The text has no name. It is that of the current run, since baselines have no texts.
     """
     known: dict[str, dict[str, str]] = {doc_id: {} for doc_id in doc_ids}
-    for suite in view.suites:
-        shown = suite.evaluation.suite.settings.show
-        # The run has the answers of other suites, too.
-        answers = suite.evaluation.run.answers
-        requests = [query.request for query in suite.evaluation.suite.queries]
-        for ranking in [answers[request][0] for request in requests if request in answers]:
-            if not ranking.texts and not ranking.fields:
-                continue
-            for doc_id, text in zip(ranking.doc_ids, ranking.texts, strict=False):
-                excerpt = clip(text.strip(), MAX_EXCERPT_LENGTH)
-                known.setdefault(doc_id, {}).setdefault("", escape_page_text(excerpt))
-            for doc_id, fields in zip(ranking.doc_ids, ranking.fields, strict=False):
-                for name in shown:
-                    if fields.get(name) is not None:
-                        value = templating.format_field(fields[name])
-                        known.setdefault(doc_id, {}).setdefault(escape_page_text(name), value)
+    for row in rows:
+        (ranking, *_) = row.comparison.run.answers.get(row.query.request, (Ranking(),))
+        if not ranking.texts and not ranking.fields:
+            continue
+        for doc_id, text in zip(ranking.doc_ids, ranking.texts, strict=False):
+            excerpt = clip(text.strip(), MAX_EXCERPT_LENGTH)
+            known.setdefault(doc_id, {}).setdefault("", escape_page_text(excerpt))
+        for doc_id, fields in zip(ranking.doc_ids, ranking.fields, strict=False):
+            for name in row.comparison.suite.settings.show:
+                if fields.get(name) is not None:
+                    value = templating.format_field(fields[name])
+                    known.setdefault(doc_id, {}).setdefault(escape_page_text(name), value)
     return [list(known[doc_id].items()) for doc_id in doc_ids] if any(known.values()) else []

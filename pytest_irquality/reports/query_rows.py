@@ -278,7 +278,6 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
     suite, comparison = evaluation.suite, evaluation.comparison
     metric = suite.primary_metric
     own_results = group_results(evaluation.results)
-    changes = comparison.changes_by_id
     undecided = {change.query.id for change in comparison.list_decided_by_tie(metric)}
     improvements = comparison.collect_improvements(metric)
     # One text for all rows, of which there may be thousands.
@@ -287,7 +286,7 @@ def build_query_rows(evaluation: Evaluation) -> tuple[QueryRow, ...]:
     all_values = list_query_values(comparison, metric, suite.queries)
     for query, values in zip(suite.queries, all_values, strict=True):
         status = comparison.statuses[query.id]
-        change = changes.get(query.id)
+        change = comparison.changes_by_id.get(query.id)
         improvement = improvements.get(query.id)
         direction = _find_direction(change, improvement, query.id in undecided)
         error = evaluation.run.errors.get(query.request)

@@ -431,9 +431,7 @@ def format_table(
     lines = []
     if any(columns[index].heading for index in widths):
         lines.append(_format_row([column.heading for column in columns], columns, widths))
-    for row in rows:
-        lines.append(_format_row(row, columns, widths))
-    return lines
+    return lines + [_format_row(row, columns, widths) for row in rows]
 
 
 def _fit_columns(

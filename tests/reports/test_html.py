@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_irquality.baselines.history import HistoryEntry
-from pytest_irquality.reports.html import render_html
+from pytest_irquality.reports.html import MAX_PAGE_ROWS, render_html
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS
 from pytest_irquality.reports.view_model import MARKED_BYTES, OUTPUT_MARKER
 from pytest_irquality.retrieval.run import Ranking, Run
@@ -144,6 +144,24 @@ def test_script_gets_every_query_with_its_documents() -> None:
     assert data["texts"][suite["details"][0]["rerun"]] == [
         {"code": "pytest --ir-suite shop.ir.yaml::q0"}
     ]
+
+
+@pytest.mark.slow
+def test_page_of_very_many_queries_has_those_that_changed() -> None:
+    queries = [make_query(f"q{n}", is_sampled=True) for n in range(MAX_PAGE_ROWS + 10)]
+    suites = [make_suite("first", queries[:20]), make_suite("second", queries[20:])]
+    last = queries[-1].text
+    view = make_view(suites, make_run(suites, {last: LOST}), make_run(suites))
+
+    page = Page(render_html(view))
+
+    changed, other = page.unpack()["suites"]
+    assert len(changed["texts"]) + len(other["texts"]) == MAX_PAGE_ROWS
+    assert changed["texts"][-1] == last
+    (row,) = [attributes for tag, attributes in page.tags if attributes.get("data-row")]
+    assert changed["texts"][int(row["data-row"] or 0)] == last
+    assert "These are the 20,000 queries that failed or changed most." in page.text
+    assert "has all 20,010." in page.text
 
 
 def test_notices_are_grouped_by_severity() -> None:

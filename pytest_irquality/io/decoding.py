@@ -15,7 +15,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -101,7 +101,7 @@ def number_lines(blocks: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 def _decode_blocks(file: BinaryIO, name: object) -> Iterator[str]:
     """Yield text in blocks of complete lines. Only the last line may lack its line end."""
-    line_count = 0
+    block_count = 0
     rest = ""
     with _unpack(file, name) as unpacked:
         decoder = None
@@ -112,25 +112,33 @@ def _decode_blocks(file: BinaryIO, name: object) -> Iterator[str]:
             try:
                 text = decoder.decode(block, final=not block)
             except UnicodeDecodeError as error:
-                _raise_undecodable(error, name, line_count, rest)
+                _raise_undecodable(error, name, _count_lines(file, name, block_count), rest)
             if "\ufeff" in text:  # from files with byte order marks that were joined
                 text = re.sub("\n\ufeff+", "\n", text)
                 text = text if rest else text.lstrip("\ufeff")
             if "\0" in text:
+                line_count = _count_lines(file, name, block_count)
                 _raise_nul(name, (rest + text).split("\n"), line_count, block)
             end = text.rfind("\n") + 1
             complete = rest + text[:end] if end else ""
             rest = text[end:] if end else rest + text
-            line_count += complete.count("\n")
             if len(rest) > MAX_LINE_LENGTH:
                 message = f"A line has more than {MAX_LINE_LENGTH:,} characters"
-                raise DecodeError(name, message, line_count + 1)
+                line = _count_lines(file, name, block_count) + complete.count("\n") + 1
+                raise DecodeError(name, message, line)
             if complete:
+                block_count += 1
                 yield complete
             if not block:
                 break
     if rest:
         yield rest
+
+
+def _count_lines(file: BinaryIO, name: object, block_count: int) -> int:
+    """Count the lines of the first blocks. Only errors need this, so nobody counts before."""
+    file.seek(0)
+    return sum(block.count("\n") for block in islice(_decode_blocks(file, name), block_count))
 
 
 def _make_decoder(start: bytes) -> io.IncrementalNewlineDecoder:

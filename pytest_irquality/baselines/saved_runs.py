@@ -522,7 +522,7 @@ def _check_depth(run: Run, source: str, suites: Sequence[Suite]) -> None:
         depth = run.provenance.depth or needed_depth
         if depth < needed_depth and any(query.request in run.answers for query in suite.queries):
             problem = f"{depth} results were requested, and {suite.path} needs {needed_depth}"
-            raise BaselineError(f"{source}: {problem}. Save the run again.")
+            raise BaselineError(f"{source}: {problem}. Save it again, with the same --ir-baseline.")
 
 
 def _describe_missing_queries(source: str, queries: Sequence[Query], suite: Suite) -> Text:

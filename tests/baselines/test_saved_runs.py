@@ -184,7 +184,7 @@ def test_a_run_with_fewer_results_than_a_suite_needs_is_an_error(tmp_path: Path)
 
     assert message == (
         "runs/retriever.jsonl: 10 results were requested, and shop.ir.yaml needs 50."
-        " Save the run again."
+        " Save it again, with the same --ir-baseline."
     )
     assert without_its_queries.errors == {}
 

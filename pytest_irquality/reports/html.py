@@ -31,7 +31,6 @@ from pytest_irquality.reports.view_model import (
     View,
     find_label,
 )
-from pytest_irquality.retrieval.run import Ranking
 
 # Nobody reads more queries, and a browser takes long to search 100,000.
 MAX_PAGE_ROWS = 20_000
@@ -489,17 +488,17 @@ def _collect_fields(rows: Iterable[QueryRow], doc_ids: Sequence[str]) -> list[An
 
     The text has no name. It is that of the current run, since baselines have no texts.
     """
-    known: dict[str, dict[str, str]] = {doc_id: {} for doc_id in doc_ids}
+    known: dict[str, dict[str, str]] = {}
     for row in rows:
-        (ranking, *_) = row.comparison.run.answers.get(row.query.request, (Ranking(),))
-        if not ranking.texts and not ranking.fields:
-            continue
-        for doc_id, text in zip(ranking.doc_ids, ranking.texts, strict=False):
-            excerpt = clip(text.strip(), MAX_EXCERPT_LENGTH)
-            known.setdefault(doc_id, {}).setdefault("", escape_page_text(excerpt))
-        for doc_id, fields in zip(ranking.doc_ids, ranking.fields, strict=False):
-            for name in row.comparison.suite.settings.show:
-                if fields.get(name) is not None:
-                    value = templating.format_field(fields[name])
-                    known.setdefault(doc_id, {}).setdefault(escape_page_text(name), value)
-    return [list(known[doc_id].items()) for doc_id in doc_ids] if any(known.values()) else []
+        for ranking in row.comparison.run.answers.get(row.query.request, ())[:1]:
+            if not ranking.texts and not ranking.fields:
+                continue  # Reading the ids would take time.
+            for doc_id, text in zip(ranking.doc_ids, ranking.texts, strict=False):
+                excerpt = clip(text.strip(), MAX_EXCERPT_LENGTH)
+                known.setdefault(doc_id, {}).setdefault("", escape_page_text(excerpt))
+            for doc_id, fields in zip(ranking.doc_ids, ranking.fields, strict=False):
+                for name in row.comparison.suite.settings.show:
+                    if fields.get(name) is not None:
+                        value = templating.format_field(fields[name])
+                        known.setdefault(doc_id, {}).setdefault(escape_page_text(name), value)
+    return [list(known.get(doc_id, {}).items()) for doc_id in doc_ids] if known else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pytest_irquality.evaluation import constants
 from pytest_irquality.evaluation.comparison import Comparison, sort_by_grade
@@ -82,15 +82,14 @@ def list_documents(comparison: Comparison, query_id: str) -> tuple[DocChange, ..
     return tuple(documents)
 
 
-def list_unreturned_doc_ids(comparison: Comparison) -> tuple[str, ...]:
-    """Return the expected documents that no current answer has. ``exists`` is called with them.
+def iter_unreturned_doc_ids(comparison: Comparison) -> Iterator[str]:
+    """Yield the expected documents that no current answer has. ``exists`` is called with them.
 
     For a compared query, only relevant documents of the baseline and documents that rules want are
     expected, because most documents of a large judgment file were never returned.
     """
     if comparison.suite.settings.match == "text":
-        return ()
-    doc_ids: dict[str, None] = {}
+        return
     for query in comparison.answered_queries:
         change = comparison.changes_by_id.get(query.id)
         if change and change.is_unchanged and not query.rules:
@@ -103,8 +102,7 @@ def list_unreturned_doc_ids(comparison: Comparison) -> tuple[str, ...]:
             expected = dict.fromkeys(doc_id for doc_id in expected if doc_id in named)
         for doc_id in expected:
             if not any(doc_id in ranking.doc_ids for ranking in comparison.answers[query.id]):
-                doc_ids[doc_id] = None
-    return tuple(doc_ids)
+                yield doc_id
 
 
 def list_expected_doc_ids(query: Query) -> dict[str, None]:

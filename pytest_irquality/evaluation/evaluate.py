@@ -162,10 +162,9 @@ class AnswerKey(NamedTuple):
 
 def list_answer_keys(suites: Iterable[Suite]) -> set[AnswerKey]:
     """Return the keys of the answers that suites need."""
-    keys: set[AnswerKey] = set()
-    for suite in suites:
-        keys.update(AnswerKey(suite.retriever, query.request) for query in suite.queries)
-    return keys
+    return {
+        AnswerKey(suite.retriever, query.request) for suite in suites for query in suite.queries
+    }
 
 
 @dataclass(frozen=True)

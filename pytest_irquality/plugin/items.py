@@ -16,7 +16,7 @@ from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.escaping import escape_log_line, escape_log_lines
 from pytest_irquality.io.text import find_closest
-from pytest_irquality.metrics import Metric, MetricError
+from pytest_irquality.metrics import MetricError
 from pytest_irquality.plugin import compat
 from pytest_irquality.plugin.options import is_worker
 from pytest_irquality.plugin.session import ItemAnswers, SearchSession, encode_item_answers
@@ -36,6 +36,8 @@ BASE_ITEM_NAME = "base:branch"
 # This plugin's own fixture, which is never suggested for a misspelled name.
 BM25_FIXTURE = "bm25_retriever"
 SKIP_EXCEPTIONS = (pytest.skip.Exception, pytest.xfail.Exception)
+# The name of a metric, and the values and changes of queries by id.
+MetricValues = tuple[str, Mapping[str, float | None], Mapping[str, float]]
 ERRORS_WITHOUT_TRACEBACK = (BaselineError, CorpusError, MetricError, ResultError, RetrieverError)
 
 
@@ -63,7 +65,7 @@ class SharedSuiteState:
     shown_causes: dict[str, str] = field(default_factory=dict)
     properties: dict[tuple[str, object], tuple[str, object]] = field(default_factory=dict)
     _results: Mapping[str, Sequence[CheckResult]] = field(default_factory=dict)
-    _values: Sequence[tuple[Metric, str, Mapping[str, float | None]]] = ()
+    _values: Sequence[MetricValues] = ()
     _source: Evaluation | None = None
 
     @property
@@ -86,9 +88,19 @@ class SharedSuiteState:
         self._read_evaluation()
         return self._results.get(item_name, ())
 
-    def list_values(self) -> Sequence[tuple[Metric, str, Mapping[str, float | None]]]:
-        """Return each metric of the suite with its name and the current values of queries."""
+    def list_values(self) -> Sequence[MetricValues]:
+        """Return the name of each metric, with the current values and the changes of queries."""
         self._read_evaluation()
+        if not self._values:
+            comparison = self.evaluation.comparison
+            values = []
+            for metric in self.suite.metrics:
+                sign = 1 if metric.higher_is_better else -1
+                improvements = comparison.collect_improvements(metric)
+                changes = {query_id: sign * each for query_id, each in improvements.items()}
+                name = sys.intern(str(metric))
+                values.append((name, comparison.get_current_values(metric), changes))
+            self._values = values
         return self._values
 
     def _read_evaluation(self) -> None:
@@ -99,11 +111,7 @@ class SharedSuiteState:
         results: dict[str, list[CheckResult]] = {}
         for result in evaluation.results:
             results.setdefault(result.item, []).append(result)
-        values = []
-        for metric in self.suite.metrics:
-            current = evaluation.comparison.get_current_values(metric)
-            values.append((metric, sys.intern(str(metric)), current))
-        self._results, self._values, self._source = results, values, evaluation
+        self._results, self._values, self._source = results, (), evaluation
 
 
 class ReportedItem:
@@ -155,10 +163,10 @@ class SuiteItem(ReportedItem, pytest.Function):
         if shared.error:
             self._fail(f"{shared.error} (see {shared.error_item})")
         if self.check_item.kind is ItemKind.QUERY:
-            query = shared.suite.queries_by_id[self.check_item.query_id]
-            if query.request in shared.run.errors:
-                self._raise_error(query, shared.run.errors[query.request])
-            if query.request not in shared.run.answers:
+            query, run = shared.suite.queries_by_id[self.check_item.query_id], shared.run
+            if query.request in run.errors:
+                self._raise_error(query, run.errors[query.request])
+            if query.request not in run.answers:
                 self._skip("The query did not run.")
         if self.check_item.kind is ItemKind.ANSWERS:
             self._raise_missing_answers()
@@ -168,9 +176,10 @@ class SuiteItem(ReportedItem, pytest.Function):
         shared = self.shared
         has_run = shared.is_ready or bool(shared.error) or shared.skip is not None
         is_rerun = getattr(self, "execution_count", 1) > shared.attempt
+        if not has_run or not is_rerun:
+            return not has_run
         # A rerun repeats only queries without an answer, so no failed check can pass by chance.
-        is_unanswered = bool(shared.error) or (shared.is_ready and bool(self._find_errors()))
-        return not has_run or (is_rerun and is_unanswered)
+        return bool(shared.error) or (shared.is_ready and bool(self._find_errors()))
 
     def _run_suite(self) -> None:
         """Run the queries, evaluate the suite, and share the result with the other items."""
@@ -311,21 +320,19 @@ class SuiteItem(ReportedItem, pytest.Function):
                 named = {label: result.value, f"{label} before": result.baseline_value}
                 properties += [(name, each) for name, each in named.items() if each is not None]
             return properties
-        comparison = self.shared.evaluation.comparison
-        for metric, name, values in self.shared.list_values():
-            value = values.get(query.id)
-            if value is None:
-                continue
-            properties.append((name, value))
-            change = comparison.compare_query(metric, query.id) if comparison.changes else None
-            if change and change.delta:
-                properties.append((f"{metric} change", change.delta))
+        for name, values, changes in self.shared.list_values():
+            value, change = values.get(query.id), changes.get(query.id)
+            if value is not None:
+                properties.append((name, value))
+                if change:
+                    properties.append((f"{name} change", change))
         if query.tags:
             properties.append(("tags", ", ".join(query.tags)))
         # With `match: text`, judgments are about passages, and only these rankings contain them.
-        rankings = comparison.answers.get(query.id, ())
+        rankings = self.shared.evaluation.comparison.answers.get(query.id, ())
+        relevant = query.judgments.relevant
         for rank, doc_id in enumerate(rankings[0].doc_ids if rankings else (), start=1):
-            if doc_id in query.judgments.relevant:
+            if doc_id in relevant:
                 properties.append(("rank of the first relevant document", rank))
                 break
         known = self.shared.properties

@@ -377,6 +377,8 @@ class ConclusionPlugin:
             search_session.is_interrupted = True
             raise
         finally:
+            # Before the reports are built, because these take as much memory.
+            compat.forget_silent_reports(self.config)
             if search_session.needs_decision and not is_without_evaluation(self.config):
                 self._conclude(session)
 
@@ -466,7 +468,6 @@ class ConclusionPlugin:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Apply the exit status of the decision, if pytest's own is not worse."""
-        compat.forget_silent_reports(self.config)
         replaceable = (
             pytest.ExitCode.OK,
             pytest.ExitCode.TESTS_FAILED,

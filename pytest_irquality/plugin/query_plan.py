@@ -50,7 +50,7 @@ class SessionBranch:
     missing_retrievers: dict[RunKey, Text] = field(default_factory=dict)
     deselected: set[SuiteKey] = field(default_factory=set)
     notes: tuple[Text, ...] = ()
-    _keys_by_request: dict[RunKey, dict[str, list[SuiteKey]]] = field(default_factory=dict)
+    _keys_by_request: dict[RunKey, dict[str, tuple[SuiteKey, ...]]] = field(default_factory=dict)
     _branch: Branch | None = None
 
     def add_suite(self, suite: Suite, retriever: RetrieverId) -> SuiteKey:
@@ -58,17 +58,16 @@ class SessionBranch:
         key = SuiteKey(suite.path, retriever)
         self.suites[key] = suite = replace(suite, retriever=retriever)
         keys_by_request = self._keys_by_request.setdefault(suite.run_key, {})
-        for request in dict.fromkeys(query.request for query in suite.queries):
-            keys_by_request.setdefault(request, []).append(key)
+        own_keys = (key,)  # shared by all requests that no other suite has
+        for request in {query.request for query in suite.queries}:
+            keys_by_request[request] = keys_by_request.get(request, ()) + own_keys
         self._branch = None
         return key
 
     def find_suites(self, run_key: RunKey, requests: Iterable[str]) -> list[Suite]:
         """Find the suites with a run key that have any of these requests."""
         keys_by_request = self._keys_by_request.get(run_key, {})
-        keys: set[SuiteKey] = set()
-        for request in requests:
-            keys.update(keys_by_request.get(request, ()))
+        keys = {key for request in requests for key in keys_by_request.get(request, ())}
         return [self.suites[key] for key in sorted(keys) if key in self.suites]
 
     def add_error(self, path: str, message: str) -> None:

@@ -17,7 +17,7 @@ from pytest_irquality.baselines import store
 from pytest_irquality.baselines.sources import BaselineError, BaselineSource
 from pytest_irquality.evaluation.comparison import QueryChange
 from pytest_irquality.evaluation.decide import Decision, decide, is_gate_strict
-from pytest_irquality.evaluation.documents import list_unreturned_doc_ids
+from pytest_irquality.evaluation.documents import iter_unreturned_doc_ids
 from pytest_irquality.evaluation.evaluate import BranchEvaluator, BuildFacts, Evaluation, SuiteKey
 from pytest_irquality.evaluation.results import EvaluationContext
 from pytest_irquality.io import dataclass, field, replace
@@ -253,13 +253,10 @@ class SearchSession:
 
     def get_item_answers(self, key: SuiteKey, *, is_base: bool = False) -> ItemAnswers:
         """Return the answers to a suite, for the process that decides."""
-        requests: set[str] = set()
-        run_keys = set()
-        baseline_retrievers = set()
-        for suite, queries in self.plan.list_suites_with_queries(key):
-            requests.update(query.request for query in queries)
-            run_keys.add(suite.run_key)
-            baseline_retrievers.add(suite.baseline_retriever)
+        pairs = self.plan.list_suites_with_queries(key)
+        requests = {query.request for _, queries in pairs for query in queries}
+        run_keys = {suite.run_key for suite, _ in pairs}
+        baseline_retrievers = {suite.baseline_retriever for suite, _ in pairs}
         runs = {}
         for run_key, run in self.runs.items():
             if run_key in run_keys or run_key.retriever.fixture in baseline_retrievers:
@@ -340,11 +337,8 @@ class SearchSession:
         """Call ``exists`` and ``stages`` of the retriever. Return whether they explain anything."""
         suite = evaluation.suite
         run = self.runs[suite.run_key]
-        missing: frozenset[str] = frozenset()
-        if callable(getattr(retriever, "exists", None)):
-            missing = collect.find_unindexed_documents(
-                retriever, list_unreturned_doc_ids(evaluation.comparison)
-            )
+        doc_ids = iter_unreturned_doc_ids(evaluation.comparison)
+        missing = collect.find_unindexed_documents(retriever, doc_ids)
         stages: Mapping[str, Run] = {}
         if not run.stages and collect.has_stages(retriever):
             changes = filter(_misses_baseline_document, evaluation.comparison.changes)

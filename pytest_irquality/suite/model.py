@@ -159,7 +159,7 @@ class Probe:
     source: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Query:
     """A text to search for, and the requirements on its answer.
 

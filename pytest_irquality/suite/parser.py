@@ -300,8 +300,9 @@ class _SuiteParser:
         """Check that as many results are requested as metrics and rules read."""
         depth = suite.settings.depth
         if depth is not None:
-            needed, name = max(_iter_depths(suite), key=lambda pair: pair[0])
+            needed, name, query_id = max(_iter_depths(suite), key=lambda each: each[0])
             if depth < needed:
+                name += f" of {quote(query_id)}" if query_id else ""
                 message = f"'depth' is {depth}, and {name} needs {needed} results"
                 self.mistakes.add(Mistake(self.fields.get_line("depth"), message))
             return
@@ -332,28 +333,28 @@ def list_metrics(suite: Suite) -> list[Metric]:
     return list(dict.fromkeys([*suite.metrics, *list_threshold_metrics(suite)]))
 
 
-def _iter_depths(suite: Suite) -> Iterator[tuple[int, str]]:
-    """Yield the number of results that each metric and rule reads, and its name in messages."""
+def _iter_depths(suite: Suite) -> Iterator[tuple[int, str, str]]:
+    """Yield the number of results that each metric and rule reads, its name and its query."""
     top_k = suite.settings.top_k
-    yield top_k, "'top_k'"
+    yield top_k, "'top_k'", ""
     for metric in list_metrics(suite):
         if not metric.stage:
             count = 0
             if metric.definition.reach == "relevant":
                 count = max((query.judgments.relevant_count for query in suite.queries), default=0)
-            yield metric.compute_depth(count) or top_k, str(metric)
-    for rule, name in _iter_rules(suite):
-        yield rule.get_depth(top_k), name
+            yield metric.compute_depth(count) or top_k, str(metric), ""
+    for rule, query_id in _iter_rules(suite):
+        yield rule.get_depth(top_k), f"'{rule.key}'", query_id
 
 
 def _iter_rules(suite: Suite) -> Iterator[tuple[Rule, str]]:
-    """Yield each rule with its name in messages."""
+    """Yield each rule with the id of its query, or nothing for a rule of each query."""
     for item in suite.items:
         if item.rule:
-            yield item.rule, f"'{item.rule.key}'"
+            yield item.rule, ""
     for query in suite.queries:
         for rule in query.rules:
-            yield rule, f"'{rule.key}' of {quote(query.id)}"
+            yield rule, query.id
 
 
 def get_needed_depth(suite: Suite, *, has_baseline: bool = False) -> int:
@@ -371,7 +372,7 @@ def get_needed_depth(suite: Suite, *, has_baseline: bool = False) -> int:
 
 def get_counted_depth(suite: Suite, *, has_baseline: bool = True) -> int:
     """Return the deepest cutoff of a metric, rule or default check. Deeper results never count."""
-    depths = [depth for depth, _ in _iter_depths(suite)]
+    depths = [depth for depth, *_ in _iter_depths(suite)]
     if any(metric.compute_depth() is None for metric in list_metrics(suite)):
         depths.append(suite.settings.depth or 0)
     if has_baseline:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 
 _QUERY_AND_FILE_KEYS = {*QUERY_KEYS, *FILE_KEYS}
+# The keys whose values are attributes of the query as they are.
+_ATTRIBUTE_KEYS = QUERY_KEYS.keys() & Query.__dataclass_fields__.keys()
+_ATTRIBUTE_KEYS -= {"id", "params", "thresholds", "known_issue"}
 
 
 class MissingFile(Mistake):
@@ -320,6 +323,9 @@ class QueryParser:
         attributes: dict[str, Any] = {"params": self._params}
         rules = []
         for name, value in values.items():
+            if name in _ATTRIBUTE_KEYS:
+                attributes[name] = value
+                continue
             place = Location(location.path, entry.fields.lines.get(name, location.line))
             if name in RULES:
                 rule = RULES[name].make(value, place)
@@ -329,8 +335,6 @@ class QueryParser:
                 attributes[name] = {**self._params, **value}
             elif name == "known_issue":
                 attributes[name] = replace(value, location=place)
-            elif name in Query.__dataclass_fields__ and name not in ("id", "thresholds"):
-                attributes[name] = value
         query = Query(
             entry.id,
             entry.text,

@@ -16,7 +16,7 @@ from pytest_irquality.evaluation.comparison import (
     RankingVersion,
     compare_runs,
 )
-from pytest_irquality.evaluation.documents import list_unreturned_doc_ids
+from pytest_irquality.evaluation.documents import iter_unreturned_doc_ids
 from pytest_irquality.metrics import Judgments, parse_metric, score_rankings
 from pytest_irquality.passages.matching import ALL_PASSAGES
 from pytest_irquality.retrieval.run import Provenance, QueryError, Ranking, Run
@@ -470,8 +470,8 @@ def test_unreturned_documents_are_those_that_the_baseline_or_a_rule_had() -> Non
     comparison = compare_runs(suite, answer({"a": rank("good"), "b": rank("x")}), baseline_run)
     without_baseline = compare_runs(suite, answer({"a": rank("good"), "b": EMPTY}))
 
-    assert list_unreturned_doc_ids(comparison) == ("best",)
-    assert list_unreturned_doc_ids(without_baseline) == ("best", "fair", "never")
+    assert list(iter_unreturned_doc_ids(comparison)) == ["best"]
+    assert list(iter_unreturned_doc_ids(without_baseline)) == ["best", "fair", "never"]
 
 
 # -- Passages --------------------------------------------------------------------------------------

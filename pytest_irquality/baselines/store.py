@@ -125,11 +125,9 @@ def read_baseline_files(
     own_files = index_own_files(suites)
     for path in paths:
         suite = own_files.get(path)
-        repair_hint = _make_repair_hint(suite)
+        hint = _make_repair_hint(suite)
         try:
-            stored = run_files.read_run_lines(
-                read_lines(path), prefix + path, repair_hint=repair_hint
-            )
+            stored = run_files.read_run_lines(read_lines(path), prefix + path, repair_hint=hint)
         except BaselineError as error:
             errors[path] = str(error)
         except FileError as error:
@@ -284,9 +282,8 @@ def remove_unused_baselines(root: Path, suites: Sequence[Suite]) -> list[Baselin
         if path in own_files:
             continue
         try:
-            owner = make_baseline(
-                run_files.read_run_lines(open_lines(root / path), path), path
-            ).suite_path
+            stored = run_files.read_run_lines(open_lines(root / path), path)
+            owner = make_baseline(stored, path).suite_path
         except BaselineError:
             continue  # A damaged file does not say which suite it belongs to.
         # A suite that is not collected now may run in another job, if its file still exists.
@@ -311,11 +308,10 @@ def _refuse_repeats(compute_means: Callable[[], Sequence[float]] | None) -> str:
     for number, mean in enumerate(means, start=1):
         others = [*means[: number - 1], *means[number:]]
         if others and sum(others) / len(others) - mean > MAX_REPEAT_DROP:
-            return (
-                f"Repeat {number} has a mean of {mean:.3f}, and the others have"
-                f" {sum(others) / len(others):.3f}. A baseline with such a repeat would hide"
-                " regressions. Check whether the engine was ready, and update again."
-            )
+            values = f"{mean:.3f}, and the others have {sum(others) / len(others):.3f}"
+            effect = "A baseline with such a repeat would hide regressions."
+            step = "Check whether the engine was ready, and update again."
+            return f"Repeat {number} has a mean of {values}. {effect} {step}"
     return ""
 
 
@@ -389,11 +385,9 @@ class _FileUpdate:
             is_known = request in self.old.run.answers
             (changed if is_known else added).append(query.id)
             depth = self.run.provenance.depth
+            row_depth = None if depth == header.depth else depth
             lines[request] = run_files.encode_row(
-                self.run,
-                request,
-                depth=None if depth == header.depth else depth,
-                score_digits=run_files.SCORE_DIGITS,
+                self.run, request, depth=row_depth, score_digits=run_files.SCORE_DIGITS
             )
         content = b"".join(run_files.encode_run_file(header, lines))
         is_written = not self.file.is_file() or self.file.read_bytes() != content

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.all import combine
+from benchmarks.complete_job import make_peer_commands
 from benchmarks.speed_page import find_excessive_claims, generate
 from benchmarks.timing import Figure, read_results
 
@@ -43,3 +44,14 @@ def test_figures_of_rounds_are_combined_by_their_median() -> None:
     figures = [Figure("items", "work", "", value, seconds=value) for value in (3.0, 1.0, 2.0)]
 
     assert (combine(figures).value, combine(figures).seconds) == (2.0, 2.0)
+
+
+def test_peers_that_are_not_installed_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "")
+
+    commands = make_peer_commands()
+
+    assert "trec_eval" not in commands
+    assert "trec_eval" in capsys.readouterr().out

@@ -288,6 +288,34 @@ def test_saved_run_that_lacks_answers_is_incomplete(shop: Shop) -> None:
     assert "11" in build.data["headline"] + build.data["summary"] or "1 of 12" in build.top
 
 
+def test_good_run_does_not_hide_a_new_one_in_another_format(shop: Shop) -> None:
+    """A folder has last night's answers, and today's in TREC's format."""
+    shop.write_suite(make_suite())
+    shop.record()
+    shop.build("--ir-save-runs=runs,shard=1/1")
+    shop.write("runs/today.run", "q1 Q0 nothing 1 1.0 x\n")
+
+    build = shop.build("--ir-runs=runs")
+
+    assert build.verdict == ("ERROR", 2)
+    assert "There are several runs" in build.text
+
+
+def test_forbidden_document_below_the_results_of_a_saved_run_is_no_pass(shop: Shop) -> None:
+    """The suite looks at more results than it did when the run was saved."""
+    (query, *_) = QUERIES
+    rule = {query: f"must_not_find: [{list_docs(query)[6]}]"}
+    shop.write_suite(make_suite(head="top_k: 5\n", extra=rule))
+    saving = shop.build("--ir-save-runs=runs")
+    shop.write_suite(make_suite(head="top_k: 10\n", extra=rule))
+
+    build = shop.build("--ir-runs=runs")
+
+    assert saving.status == 0
+    assert build.verdict == ("ERROR", 2)
+    assert "5 results were requested" in build.text
+
+
 def test_update_in_addopts_is_refused(shop: Shop) -> None:
     """S61: 'addopts = --ir-update-baseline'."""
     shop.write_suite(make_suite())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeVar
 
 from pytest_irquality.io import dataclass, field, replace
@@ -211,13 +211,14 @@ def _merge_two(first: Run, second: Run) -> Run:
 
 def _join(first: Mapping[str, T], second: Mapping[str, T]) -> dict[str, T]:
     """Join two mappings. The first one decides on order and values."""
-    return {**first, **{key: value for key, value in second.items() if key not in first}}
+    # A loop would take three times as long, and a session joins the answers of all suites so far.
+    return {**first, **second, **first}
 
 
 def _merge_provenance(first: Run, second: Run) -> Provenance:
     one, other = first.provenance, second.provenance
     known = first.answers.keys() | first.errors.keys()
-    has_more = not known >= (second.answers.keys() | second.errors.keys())
+    has_more = any(request not in known for request in chain(second.answers, second.errors))
     depths = [each.depth for each in (one, other) if each.depth is not None]
     return replace(
         one,

@@ -37,10 +37,10 @@ def settle_path(sample: object, path: str) -> Steps | None:
         The steps for objects like this one, or ``None`` if the sample has nothing at the path.
     """
     names = path.split(".")
-    is_missing = _lacks_key(sample, path) and _lacks_key(sample, names[0])
-    if is_missing or len(names) > MAX_FIELD_DEPTH:
+    lacks_path = _lacks_key(sample, path)
+    if len(names) > MAX_FIELD_DEPTH or (lacks_path and _lacks_key(sample, names[0])):
         return None
-    if is_mapping(sample):
+    if not lacks_path and is_mapping(sample):
         value = get_value(sample, itemgetter(path))
         if value is not None and is_data(value):
             return (itemgetter(path),)

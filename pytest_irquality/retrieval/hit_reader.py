@@ -365,8 +365,7 @@ class _Fields:
             steps = field_paths.settle_path(hit, path)
             if steps is not None:
                 column = _read_column(columns, path, steps)
-                sample = column.values[start : start + SAMPLE_HITS]
-                if accept(Column(sample, is_field=True)):
+                if accept(Column(column.values[start : start + SAMPLE_HITS], is_field=True)):
                     return column
         return None
 
@@ -654,12 +653,19 @@ def _read_fields(hits: Sequence[Any], paths: Sequence[str]) -> tuple[Mapping[str
     for path in paths:
         places = _list_paths([path])
         for hit, fields in zip(hits, values, strict=True):
-            found = (field_paths.get_field(hit, place) for place in places)
-            value = next((value for value in found if value is not None), None)
-            plain = make_plain(get_single(value))
+            plain = make_plain(get_single(_find_value(hit, places)))
             if plain is not None:
                 fields[path] = plain
     return tuple(values)
+
+
+def _find_value(hit: Any, places: Sequence[str]) -> Any:
+    """Return the value at the first of some places where a hit has one."""
+    if not isinstance(hit, (dict, list, tuple)):  # Attributes take longest to be missing.
+        with suppress(Exception):  # A property may raise anything.
+            places = list(_skip_missing(hit, places))
+    found = (field_paths.get_field(hit, place) for place in places)
+    return next((value for value in found if value is not None), None)
 
 
 def make_plain(value: object) -> object:
@@ -669,9 +675,7 @@ def make_plain(value: object) -> object:
         The plain value, or ``None`` if it is none of these.
     """
     if isinstance(value, _LISTS):
-        entries = [
-            entry for entry in islice(value, MAX_LIST_VALUES) if not isinstance(entry, _LISTS)
-        ]
+        entries = [each for each in islice(value, MAX_LIST_VALUES) if not isinstance(each, _LISTS)]
         return [plain for plain in map(make_plain, entries) if plain is not None]
     if isinstance(value, str):
         is_image = value.startswith("data:image/")

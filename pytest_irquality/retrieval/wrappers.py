@@ -138,8 +138,8 @@ def _take_hits(result: Any, depth: int) -> Sequence[Any]:
         return result if len(result) <= depth else result[:depth]
     # Hits have a source, which groups lack, and most lists have no groups.
     with suppress(TypeError):
-        has_source = ["source" in hit for hit in result]
-        if all(has_source):
+        without_source = [hit for hit in result if "source" not in hit]
+        if not without_source:
             return list(result[:depth])
     return [hit for hit in result if not _is_group(hit)][:depth]
 
@@ -163,9 +163,8 @@ def _open_array(thing: Any, request: HitRequest) -> Any:
     if convert is None or isinstance(thing, (list, tuple)):
         return None
     inside = convert()
-    if _is_table(thing) and len(inside) == 1 and isinstance(inside[0], list):
-        return inside[0]
-    return inside
+    is_batch_of_one = _is_table(thing) and len(inside) == 1 and isinstance(inside[0], list)
+    return inside[0] if is_batch_of_one else inside
 
 
 def _open_cursor(thing: Any, request: HitRequest) -> Any:

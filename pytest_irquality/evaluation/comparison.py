@@ -409,12 +409,12 @@ class Comparison:
         """Return the value of each query, the mean over its repeats, by query id."""
         stage = self.get_stage(metric)
         key = (metric, version)
-        if key not in stage._values:
-            values = {}
+        values = stage._values.get(key)
+        if values is None:
+            values = stage._values[key] = {}
             for query_id, repeats in stage._collect_repeats(metric, version).items():
                 values[query_id] = repeats[0] if len(repeats) == 1 else _average(repeats)
-            stage._values[key] = values
-        return stage._values[key]
+        return values
 
     def get_repeats(self, metric: Metric, version: RankingVersion) -> _Repeats:
         """Return the values of each query, one for each repeat, by query id."""

@@ -157,6 +157,7 @@ class SearchSession:
         # By the run they evaluate, because more answers may change any of them.
         self._evaluations: dict[RunKey, dict[SuiteKey, Evaluation]] = {}
         self._retriever_errors: dict[SuiteKey, str] = {}
+        self._chunk_texts: dict[RunKey, dict[str, str]] = {}
         self._rate_limiters = RateLimiters(rate_file_prefix)
 
     def add_base_branch(self, branch: SessionBranch) -> None:
@@ -225,6 +226,7 @@ class SearchSession:
             rate_limiter=self._rate_limiters.get("/".join(suite.retriever), rates),
             exceptions=self.get_exceptions(),
             known=self.runs.get(suite.run_key),
+            chunk_texts=self._chunk_texts.setdefault(suite.run_key, {}),
             report_progress=self.create_progress(suite.name) if self.create_progress else None,
         )
         self.add_run(suite.run_key, run)

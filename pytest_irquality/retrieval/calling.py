@@ -102,8 +102,7 @@ def _bind(function: Callable[..., Any], name: str, params: Mapping[str, Any], su
 
 def _find_cutoff(shown: str, names: Collection[str]) -> str | None:
     cutoffs = [name for name in _CLEAR_CUTOFF_NAMES if name in names]
-    if not cutoffs:
-        cutoffs = [name for name in _SHORT_CUTOFF_NAMES if name in names]
+    cutoffs = cutoffs or [name for name in _SHORT_CUTOFF_NAMES if name in names]
     if len(cutoffs) > 1:
         raise RetrieverError(
             f"The retriever {shown} takes {' and '.join(map(repr, cutoffs))}, and each of them"

@@ -68,6 +68,7 @@ def collect_run(
     rate_limiter: RateLimiter | None = None,
     exceptions: calling.ExceptionPolicy = calling.NO_EXCEPTIONS,
     known: Run | None = None,
+    chunk_texts: dict[str, str] | None = None,
     report_progress: ReportProgress | None = None,
 ) -> Run:
     """Run queries on a retriever, each request ``settings.repeat`` times.
@@ -91,8 +92,10 @@ def collect_run(
         concurrency: The number of calls in flight, or ``None`` for that of the settings.
         rate_limiter: The limiter that all calls of this retriever share.
         exceptions: Which exceptions skip a query or end the run.
-        known: An earlier run. Requests that it answers are not sent again, and the same chunks get
-            the same ids. ``merge_runs`` adds it to the result.
+        known: An earlier run. Requests that it answers are not sent again. ``merge_runs`` adds it
+            to the result.
+        chunk_texts: The texts of the chunks in earlier runs by id, so that the same chunks get the
+            same ids (``match: text``). Those of this run are added.
         report_progress: Called in this thread as calls end.
 
     Returns:
@@ -127,7 +130,8 @@ def collect_run(
     provenance = Provenance(
         depth=depth, retry_count=collector.retry_count, is_interrupted=collector.is_interrupted
     )
-    return replace(collector.make_run(known), provenance=provenance)
+    texts = {} if chunk_texts is None else chunk_texts
+    return replace(collector.make_run(texts), provenance=provenance)
 
 
 def collect_stages(
@@ -153,7 +157,7 @@ def collect_stages(
     collector = _Collector(_drop_duplicates(queries), settings, call_settings)
     collector.add_stages(retriever, _make_reader(settings), (), depth)
     collector.run_jobs()
-    return collector.make_run(Run()).stages
+    return collector.make_run({}).stages
 
 
 def _drop_duplicates(queries: Iterable[Query]) -> list[Query]:
@@ -286,22 +290,19 @@ class _Collector:
 
     # -- The run -----------------------------------------------------------------------------------
 
-    def make_run(self, known: Run) -> Run:
-        """Make a run of the results so far. Chunks have the ids that they have in a known run."""
-        texts: dict[str, str] = {}
-        for rankings in known.answers.values() if self.settings.match == "text" else ():
-            for ranking in rankings:
-                texts.update(zip(ranking.doc_ids, ranking.texts, strict=False))
+    def make_run(self, texts: dict[str, str]) -> Run:
+        """Make a run of the results so far. The texts of its chunks are added to known ones."""
         run = self._make_part(range(self.settings.repeat), texts)
         stages = {}
         if self.needed_stages is not None:
+            stage_texts = dict(texts)  # No later run needs the chunks of stages.
             names: dict[str, None] = {}
             for query in self.queries:
                 result = self.results.get((STAGES_REPEAT, query.request))
                 if isinstance(result, dict):
                     names.update(dict.fromkeys(result))
             for name in names or self.needed_stages:
-                stages[name] = self._make_part((STAGES_REPEAT,), texts, name)
+                stages[name] = self._make_part((STAGES_REPEAT,), stage_texts, name)
         return replace(run, stages=stages)
 
     def _make_part(self, repeats: Sequence[int], texts: dict[str, str], stage: str = "") -> Run:

@@ -211,8 +211,9 @@ def test_a_rerun_tells_its_chunks_apart_from_known_ones() -> None:
     def search(query: str) -> list[dict[str, str]]:
         return [{"id": "handbook", "text": f"all about {query}"}]
 
-    first = collect_run(search, QUERIES[:1], TEXT)
-    second = collect_run(search, QUERIES, TEXT, known=first)
+    texts: dict[str, str] = {}
+    first = collect_run(search, QUERIES[:1], TEXT, chunk_texts=texts)
+    second = collect_run(search, QUERIES, TEXT, known=first, chunk_texts=texts)
 
     assert first.answers["office chair"][0].doc_ids == ("handbook",)
     assert second.answers["hose"][0].doc_ids[0].startswith("handbook#")

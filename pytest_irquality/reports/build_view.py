@@ -252,11 +252,7 @@ def _find_causes(decision: Decision, notices: Sequence[Notice]) -> list[Notice]:
     causes = [notice for notice in notices if notice.is_cause or notice.outcome in explained]
     return sorted(
         causes,
-        key=lambda notice: (
-            notice.outcome is not Outcome.ERROR,
-            not notice.is_cause,
-            -notice.outcome,
-        ),
+        key=lambda each: (each.outcome is not Outcome.ERROR, not each.is_cause, -each.outcome),
     )
 
 

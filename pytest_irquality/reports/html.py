@@ -379,7 +379,8 @@ def _build_suite(suite: SuiteView, view: View, shared: _Shared) -> dict[str, Any
     metrics: list[str] = []
     for row, query_details in zip(rows, build_query_details(suite, view.settings), strict=False):
         kinds.append(sum(1 << bit for bit, is_kind in enumerate(KINDS.values()) if is_kind(row)))
-        documents.append(_flatten_documents(row.documents, shared))
+        row_documents = row.documents if row.direction.is_change else row.find_documents()
+        documents.append(_flatten_documents(row_documents, shared))
         details.append(_build_details(row, query_details, shared))
         metrics = metrics or [value.metric for value in query_details.values]
     return {

@@ -52,7 +52,7 @@ def render_json(view: View) -> str:
     for suite, encoded in zip(view.suites, document["suites"], strict=True):
         details = build_query_details(suite, view.settings)
         for row, row_details, entry in zip(suite.rows, details, encoded["rows"], strict=False):
-            entry["documents"] = _encode(row.documents)
+            entry["documents"] = _encode(row.find_documents())
             entry["values"] = _encode(row_details.values)
     date = view.settings.now.isoformat() if view.settings.now else ""
     report = {

@@ -136,7 +136,11 @@ class QueryRow:
 
     @cached_property
     def documents(self) -> tuple[DocChange, ...]:
-        """Return the documents of both rankings."""
+        """Return the documents of both rankings, and keep them for what changed queries show."""
+        return self.find_documents()
+
+    def find_documents(self) -> tuple[DocChange, ...]:
+        """Return the documents and do not keep them, because thousands take much memory."""
         if self.status not in (QueryStatus.COMPARED, QueryStatus.NEW):
             return ()
         return list_documents(self.comparison, self.query.id)

@@ -79,6 +79,7 @@ def make_shapes() -> dict[str, tuple[Result, Loop]]:
         {"id": f"id:shop:product::{doc_id}", "relevance": 0.5, "source": "shop", "fields": fields}
         for doc_id in ids
     ]
+    solr_hits = [{"id": doc_id, "title": ["A chair"], "score": 0.5} for doc_id in ids]
     chroma = {"ids": [ids], "distances": [[0.5] * HITS], "metadatas": [[fields] * HITS]}
     return {
         "Elasticsearch": ({"hits": {"hits": hits}}, read_elasticsearch),
@@ -99,6 +100,8 @@ def make_shapes() -> dict[str, tuple[Result, Loop]]:
         "Vespa": ({"root": {"id": "toplevel", "children": vespa_hits}}, read_vespa),
         "LlamaIndex": ([NodeWithScore(doc_id, 0.5, fields, TEXT) for doc_id in ids], read_nodes),
         "Chroma": (chroma, read_chroma),
+        "Solr": ({"response": {"docs": solr_hits}}, read_solr),
+        "rows of a table": ([(int(doc_id), "A chair", TEXT, 0.5) for doc_id in ids], read_rows),
     }
 
 
@@ -144,6 +147,15 @@ def read_chroma(result: Result) -> object:
     columns = (result[name][0] for name in ("ids", "distances", "metadatas"))
     hits = zip(*columns, strict=True)
     return [(str(doc_id), float(distance), fields["title"]) for doc_id, distance, fields in hits]
+
+
+def read_solr(result: Result) -> object:
+    hits = result["response"]["docs"]
+    return [(str(hit["id"]), float(hit["score"]), hit["title"][0]) for hit in hits]
+
+
+def read_rows(result: Result) -> object:
+    return [(str(doc_id), float(score), title) for doc_id, title, _, score in result]
 
 
 def measure_calls(function: Callable[[], object]) -> float:

@@ -456,6 +456,53 @@ def test_a_score_beyond_every_float_is_no_score() -> None:
     assert (ranking.doc_ids, ranking.scores) == (("a", "b"), None)
 
 
+@pytest.mark.parametrize(
+    ("titles", "read_titles"),
+    [
+        (["A", "B", None, "D", 5], ["A", "B", "", "D", ""]),
+        ([["A"], ["B"], ["C"], ["D"], ["E"]], ["A", "B", "C", "D", "E"]),
+        ([["A"], ["B"], ["C"], ["D", "E"], []], ["A", "B", "C", "", ""]),
+        ([["A"], "B", None, ("D",), MaskedText("E")], ["A", "B", "", "", "E"]),
+    ],
+    ids=["missing", "lists", "lists of several", "mixed"],
+)
+def test_the_first_hits_do_not_decide_what_other_hits_have(
+    titles: list[Any], read_titles: list[str]
+) -> None:
+    hits: list[dict[str, Any]] = [
+        {"id": doc_id, "fields": {"title": title}}
+        for doc_id, title in zip("abcde", titles, strict=True)
+    ]
+
+    answer = read(hits)
+    del hits[4]["fields"]
+    del hits[3]["fields"]["title"]
+    answer_without_fields = read(hits)
+
+    assert answer.ranking.doc_ids == tuple("abcde")
+    assert list(answer.titles) == read_titles
+    assert list(answer_without_fields.titles) == [*read_titles[:3], "", ""]
+
+
+@pytest.mark.parametrize("doc_id", ["a***", "a*"])
+def test_only_a_masked_id_is_an_error(doc_id: str) -> None:
+    hits = [{"id": f"d{number}"} for number in range(9)]
+
+    assert read([*hits, {"id": doc_id}]).ranking.doc_ids[-1] == doc_id
+    with pytest.raises(ResultError, match="contains a secret"):
+        read([*hits, {"id": MaskedText("***")}])
+
+
+def test_prose_after_many_ids_is_no_id() -> None:
+    words = ["chair", "desk", "stool", "couch", "a red chair"]
+    rows = [(word, f"d{number}") for number, word in enumerate(words)]
+
+    answer = read(rows)
+
+    assert answer.ranking.doc_ids == ("d0", "d1", "d2", "d3", "d4")
+    assert list(answer.titles) == words
+
+
 # Texts.
 
 
@@ -592,6 +639,21 @@ def test_fields_are_plain_data() -> None:
     ranking = read([hit], fields=("uuid", "odd", "nan", "none", "read.__globals__")).ranking
 
     assert ranking.fields == ({"uuid": str(UUID)},)
+
+
+def test_a_field_whose_property_fails_has_no_value() -> None:
+    class Product:
+        id = "a"
+        name = "A chair"
+
+        @property
+        def price(self) -> float:
+            raise RuntimeError("no price today")
+
+    ranking = read([Product()], fields=("price", "name", "color")).ranking
+
+    assert ranking.fields == ({"name": "A chair"},)
+    assert read([("a", 0.5)], fields=("1",)).ranking.fields == ({"1": 0.5},)
 
 
 def test_rows_of_a_relation_are_fetched() -> None:

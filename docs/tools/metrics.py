@@ -53,8 +53,8 @@ TAIL = """\
 Values equal those of trec_eval, pytrec_eval, ir_measures, ranx and BEIR, except as above and
 here:
 
-- trec_eval and pytrec_eval sort by score as a 32-bit float, ties by descending id, and score a
-  judged query without a relevant document 0.
+- trec_eval and pytrec_eval sort by score as a 32-bit float, ties by descending id. Here, that is
+  the order of TREC runs only. They score a judged query without a relevant document 0.
 - ir_measures breaks ties of `Judged` and `RR@k` by ascending id.
 - ranx scores a query without a relevant document 0, and truncates grades to whole numbers.
 - BEIR rounds to five digits, and drops results whose id is that of the query.

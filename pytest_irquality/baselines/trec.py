@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import math
+import operator
 import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,8 @@ _NUL = b"\0"
 # The tokens of a larger block do not stay in the caches of a processor.
 _BLOCK_BYTES = 2**15
 _MIN_TABLE_SCORES = 1_000
+# Of numbers of 32 bits, relative to their size.
+_RESOLUTION = 2.0**-22
 _GZIP_AND_BOM_PREFIXES = (b"\x1f\x8b", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -34,7 +37,8 @@ def is_trec_path(path: Path) -> bool:
 def read_trec_run(path: Path, *, name: str = "") -> Mapping[str, Ranking]:
     """Read the rankings of a TREC run by query id.
 
-    Documents are ordered by score, equal scores by their order in the file.
+    Documents are in trec_eval's order: by score as a number of 32 bits, equal scores by document
+    id, both descending.
 
     Args:
         path: The file.
@@ -213,13 +217,12 @@ class _TrecReader:
         if query not in self._hits:
             self._hits[query] = _QueryHits([], array("d"))
         hits = self._hits[query]
-        # NaN cannot be sorted. `_make_ranking` looks for it; `inf - inf` also gets here and is
-        # fine.
-        if query not in self._unordered and (
-            math.isnan(sum(scores))
-            or (hits.scores and hits.scores[-1] < scores[0])
-            or scores != sorted(scores, reverse=True)
-        ):
+        # Without equal scores, a run is usually in order. NaN cannot be sorted, and `_make_ranking`
+        # looks for it.
+        compared = [*hits.scores[-1:], *scores]
+        smallest_gap = min(map(operator.sub, compared, compared[1:]), default=math.inf)
+        resolution = _RESOLUTION * max(abs(scores[0]), abs(scores[-1]))
+        if math.isnan(sum(scores)) or not smallest_gap > resolution:
             self._unordered.add(query)
         # As separate strings, millions of ids would take most of the memory of a run.
         hits.doc_ids.append(b"\n".join(doc_ids) + b"\n")
@@ -231,10 +234,10 @@ class _TrecReader:
             if any(map(math.isnan, scores)):
                 message = f"A score of query '{query_id}' is not a number"
                 raise BaselineError(f"{self._name}: {message}")
-            order = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
-            unordered_ids = doc_ids.split("\n")
-            doc_ids = "".join(f"{unordered_ids[index]}\n" for index in order)
-            scores = array("d", [scores[index] for index in order])
+            columns = (array("f", scores), doc_ids.split("\n"), scores)
+            ordered = sorted(zip(*columns, strict=False), reverse=True)
+            doc_ids = "".join(f"{doc_id}\n" for _, doc_id, _ in ordered)
+            scores = array("d", [score for _, _, score in ordered])
         # JSON, and so a baseline, has no infinite numbers.
         if scores[0] > MAX_SCORE or scores[-1] < -MAX_SCORE:
             scores = array("d", [min(max(score, -MAX_SCORE), MAX_SCORE) for score in scores])

@@ -13,6 +13,7 @@ import pytest
 from pytest_irquality.baselines import trec
 from pytest_irquality.baselines.sources import BaselineError
 from pytest_irquality.baselines.trec import is_trec_path, read_trec_run
+from pytest_irquality.metrics import Judgments, parse_metric, score_rankings
 
 TEXT = "1 Q0 t1 1 9.0 old\n1 Q0 t9 2 8.5 old\n2 Q0 t9 1 9 old\n"
 EXPECTED = {"1": (("t1", 9.0), ("t9", 8.5)), "2": (("t9", 9.0),)}
@@ -60,14 +61,53 @@ def test_a_run_is_read_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     assert read_text(tmp_path, ENCODINGS[encoding]) == EXPECTED
 
 
-def test_documents_are_ordered_by_score_and_ties_by_their_order_in_the_file(tmp_path: Path) -> None:
-    lines = [("a", "2"), ("b", "3"), ("c", "2"), ("d", "-1e2"), ("e", "2.0"), ("f", "inf")]
+def test_documents_are_ordered_as_by_trec_eval(tmp_path: Path) -> None:
+    """By score as a number of 32 bits, and equal scores by id, both descending."""
+    lines = [("a", "2"), ("b", "3"), ("c", "2"), ("d", "-1e2"), ("e", "2.00000001"), ("f", "inf")]
     text = "".join(f"q Q0 {doc_id} 1 {score} t\n" for doc_id, score in lines)
 
     (hits,) = read_text(tmp_path, text).values()
 
-    assert [doc_id for doc_id, _ in hits] == ["f", "b", "a", "c", "e", "d"]
+    assert [doc_id for doc_id, _ in hits] == ["f", "b", "e", "c", "a", "d"]
     assert all(math.isfinite(score) for _, score in hits)
+
+
+@pytest.mark.parametrize("scores", [("2", "2"), ("2.00000001", "2"), ("inf", "1e300")])
+def test_equal_scores_of_an_ordered_run_are_ordered_by_id(
+    tmp_path: Path, scores: tuple[str, str]
+) -> None:
+    first, second = scores
+    text = f"q Q0 a 1 {first} t\nq Q0 b 2 {second} t\nq Q0 c 3 1 t\n"
+
+    (hits,) = read_text(tmp_path, text).values()
+
+    assert [doc_id for doc_id, _ in hits] == ["b", "a", "c"]
+
+
+def test_runs_with_equal_scores_have_the_values_of_trec_eval(tmp_path: Path) -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval-terrier is missing")
+    draw = random.Random(1)
+    lines, qrels = [], {}
+    for number in range(200):
+        doc_ids = draw.sample([f"d{index}" for index in range(40)], 20)
+        qrels[f"q{number}"] = {doc_id: draw.randint(0, 3) for doc_id in [*doc_ids[::2], "missing"]}
+        for doc_id in doc_ids:
+            score = draw.choice(("1", "2", "2.00000001", "3.5", str(draw.random())))
+            lines.append(f"q{number} Q0 {doc_id} 1 {score} x\n")
+    draw.shuffle(lines)
+    path = tmp_path / "a.run"
+    path.write_text("".join(lines))
+    names = {"ndcg_cut_5": "ndcg@5", "map_cut_20": "map@20", "P_3": "precision@3"}
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.5", "map_cut.20", "P.3"})
+    expected = evaluator.evaluate(pytrec_eval.parse_run(lines))
+
+    rankings = read_trec_run(path)
+
+    metrics = [parse_metric(name) for name in names.values()]
+    judgments = [Judgments(qrels[query_id]) for query_id in rankings]
+    columns = score_rankings(metrics, judgments, [each.doc_ids for each in rankings.values()])
+    for name, column in zip(names, columns, strict=True):
+        assert [expected[query_id][name] for query_id in rankings] == column
 
 
 def test_lines_of_a_query_need_not_be_together(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from pytest_irquality.evaluation.results import NoticeCode
 from pytest_irquality.io import dataclass, field
 from pytest_irquality.io.escaping import clip, escape_csv_cell, escape_page_text
 from pytest_irquality.reports import templating
-from pytest_irquality.reports.view_model import OUTPUT_MARKER
 from pytest_irquality.retrieval.corpus import CorpusError, load_corpus
 from pytest_irquality.retrieval.run import Ranking, Run
 from pytest_irquality.suite.data_files import GRADED_COLUMNS, TO_GRADE_COLUMNS
@@ -176,7 +175,6 @@ def _render_page(suites: Sequence[Suite], pools: Sequence[Pool]) -> str:
     }
     template = templating.create_html_environment().get_template("grading.html")
     return template.render(
-        marker=OUTPUT_MARKER,
         title=", ".join(dict.fromkeys(suite.name for suite in suites)),
         suite_path=paths,
         style=templating.load_asset("tokens.css", "grading.css"),

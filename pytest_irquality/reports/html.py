@@ -24,13 +24,7 @@ from pytest_irquality.reports.build_view import QueryDetails, build_query_detail
 from pytest_irquality.reports.query_rows import QUERY_COLUMNS, Cell, Direction, QueryRow, drop_query
 from pytest_irquality.reports.sentences import collect_rows
 from pytest_irquality.reports.tiles import MARKS, MINUS, Number, Tile, format_check_values
-from pytest_irquality.reports.view_model import (
-    OUTPUT_MARKER,
-    HistoryPoint,
-    SuiteView,
-    View,
-    find_label,
-)
+from pytest_irquality.reports.view_model import HistoryPoint, SuiteView, View, find_label
 
 # Nobody reads more queries, and a browser takes long to search 100,000.
 MAX_PAGE_ROWS = 20_000
@@ -85,7 +79,6 @@ def render_html(view: View) -> str:
     template = templating.create_html_environment().get_template("report.html")
     return template.render(
         view=view,
-        marker=OUTPUT_MARKER,
         style=templating.load_asset("tokens.css", "report.css"),
         script=templating.load_asset("shared.js", "report.js"),
         data=templating.pack_script_data(build_page_data(page_view)),

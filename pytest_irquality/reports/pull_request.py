@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from markupsafe import Markup
-
 from pytest_irquality.evaluation.results import CheckResult, Outcome
 from pytest_irquality.io.escaping import escape_workflow_message, escape_workflow_property
 from pytest_irquality.reports.templating import create_markdown_environment
 from pytest_irquality.reports.terminal import fit
 from pytest_irquality.reports.tiles import MARKS, format_check_values
-from pytest_irquality.reports.view_model import OUTPUT_MARKER, View
+from pytest_irquality.reports.view_model import View
 from pytest_irquality.suite.mistakes import Location
 
 # A comment on GitHub may have 65,536 characters.
@@ -29,7 +27,6 @@ def render_markdown(view: View) -> str:
     template = create_markdown_environment().get_template("report.md")
     text = template.render(
         view=view,
-        marker=Markup(OUTPUT_MARKER),
         list_filled_columns=lambda rows: [each for each in columns if any(map(each.read, rows))],
         check_values=format_check_values,
         marks=MARKS,

@@ -23,6 +23,7 @@ from pytest_irquality.io.escaping import (
     escape_page_text,
 )
 from pytest_irquality.io.text import CodePart, DocPart, Part, QueryPart, Text
+from pytest_irquality.reports.view_model import OUTPUT_MARKER
 
 PACKAGE = "pytest_irquality.reports"
 MAX_FIELD_LENGTH = 4_000
@@ -100,7 +101,7 @@ def _create_bytecode_cache() -> FileSystemBytecodeCache | None:
 
 
 def _create_environment(**options: Any) -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader(PACKAGE),
         bytecode_cache=_create_bytecode_cache(),
         undefined=StrictUndefined,  # A misspelled name fails instead of printing nothing.
@@ -109,6 +110,8 @@ def _create_environment(**options: Any) -> Environment:
         keep_trailing_newline=True,
         **options,
     )
+    environment.globals["marker"] = Markup(OUTPUT_MARKER)
+    return environment
 
 
 def _finalize_html(value: object) -> object:

@@ -385,7 +385,10 @@ class SavedRuns:
             self._add_trec_answers(answers, trec, suite, is_current=number < len(suites))
         if not sources:
             return None
-        return Run(answers, provenance=Provenance(source=", ".join(sources)))
+        names = ", ".join(sources)
+        if self.replaces_retriever:
+            self.notes.append(write(DataPart(names), " does not say which commit it is from"))
+        return Run(answers, provenance=Provenance(source=names))
 
     def _name_source(self, trec: _TrecFiles) -> str:
         return _format_path(trec.paths[0], self.root) if len(trec.paths) == 1 else self.name

@@ -359,12 +359,10 @@ class _Fields:
     ) -> Column | None:
         """Read the first path whose column is accepted, in a sample of hits from ``start`` on."""
         hit = self.hits[start]
-        # Another hit may have a field of this name in another way, such as an attribute.
-        columns = {"": Column(self.hits)} if start else self._columns
         for path in _skip_missing(hit, paths):
             steps = field_paths.settle_path(hit, path)
             if steps is not None:
-                column = _read_column(columns, path, steps)
+                column = _read_column(self._columns, path, steps)
                 if accept(Column(column.values[start : start + SAMPLE_HITS], is_field=True)):
                     return column
         return None
@@ -556,7 +554,8 @@ def _read_column(columns: dict[str, Column], path: str, steps: field_paths.Steps
     """Read a column.
 
     Args:
-        columns: The hits at the path "", and the columns of paths that were read before.
+        columns: The hits under "", and the columns that were read before under the names that lead
+            to them, with slashes, because a key may contain dots.
         path: The path.
         steps: Its steps.
     """
@@ -565,7 +564,7 @@ def _read_column(columns: dict[str, Column], path: str, steps: field_paths.Steps
     path = ""
     try:
         for name, step in zip(names, steps, strict=True):
-            path = f"{path}.{name}"
+            path = f"{path}/{name}"
             if path not in columns:
                 is_first = column is columns[""]
                 columns[path] = Column(_take_step(column, name, step, is_first))

@@ -530,14 +530,10 @@ def _check_depth(run: Run, source: str, suites: Sequence[Suite]) -> None:
 
 def _describe_missing_queries(source: str, queries: Sequence[Query], suite: Suite) -> Text:
     examples = [query.part for query in queries[:MAX_NAMED_QUERIES]]
-    return write(
-        DataPart(source),
-        f" lacks {len(queries):,} of {format_count(len(suite.queries), 'query', 'queries')} of ",
-        DataPart(suite.path),
-        ": ",
-        join(examples),
-        " …" if len(queries) > len(examples) else "",
-    )
+    number = f"{len(queries):,} of {format_count(len(suite.queries), 'query', 'queries')}"
+    more = " …" if len(queries) > len(examples) else ""
+    parts = (DataPart(suite.path), ": ", join(examples), more)
+    return write(DataPart(source), f" lacks {number} of ", *parts)
 
 
 def _describe_unknown_queries(source: str, names: Sequence[str]) -> Text:

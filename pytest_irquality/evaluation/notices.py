@@ -38,7 +38,6 @@ from pytest_irquality.io.text import (
 from pytest_irquality.passages.diagnosis import FindingKind
 from pytest_irquality.retrieval.hit_reader import clean_title
 from pytest_irquality.suite.model import Probe, Query, Suite
-from pytest_irquality.suite.parser import get_counted_depth
 
 MAX_COMPARED_IDS = 200  # ids of the suite, and as many returned ones, whose forms are compared
 MIN_NAMED_IDS = 3  # ids of the suite: if it has fewer, it is no surprise that none is returned
@@ -568,10 +567,8 @@ def _create_assessor_notice(facts: SuiteFacts) -> Iterator[Notice]:
 
 def _create_duplicate_notice(facts: SuiteFacts) -> Iterator[Notice]:
     query_ids = []
-    depth = get_counted_depth(facts.suite)
     for query_id, rankings in facts.comparison.answers.items():
-        tops = [ranking.doc_ids[:depth] for ranking in rankings]
-        if any(len(set(top)) < len(top) for top in tops):
+        if any(len(set(ranking.doc_ids)) < len(ranking.doc_ids) for ranking in rankings):
             query_ids.append(query_id)
     what = "a document twice, which counts once"
     phrases = (f"ranking contains {what}", f"rankings contain {what}")

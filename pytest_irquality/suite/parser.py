@@ -360,21 +360,15 @@ def _iter_rules(suite: Suite) -> Iterator[tuple[Rule, str]]:
 def get_needed_depth(suite: Suite, *, has_baseline: bool = False) -> int:
     """Return how many results to request for each query.
 
-    This is as many as count, and no more, because some engines return other results if more are
-    requested. ``depth`` requests more.
+    This is the deepest cutoff of a metric, rule or default check, and no more, because some engines
+    return other results if more are requested. ``depth`` requests more.
 
     Args:
         suite: The suite.
         has_baseline: Whether there is a baseline. Then default checks read ten results.
     """
-    return max(get_counted_depth(suite, has_baseline=has_baseline), suite.settings.depth or 0)
-
-
-def get_counted_depth(suite: Suite, *, has_baseline: bool = True) -> int:
-    """Return the deepest cutoff of a metric, rule or default check. Deeper results never count."""
     depths = [depth for depth, *_ in _iter_depths(suite)]
-    if any(metric.compute_depth() is None for metric in list_metrics(suite)):
-        depths.append(suite.settings.depth or 0)
+    depths.append(suite.settings.depth or 0)
     if has_baseline:
         depths += [MIN_BASELINE_DEPTH, suite.primary_metric.cutoff or 0]
     if suite.has_judgments and not any(metric.can_be_primary for metric in suite.metrics):

@@ -468,6 +468,7 @@ class ConclusionPlugin:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Apply the exit status of the decision, if pytest's own is not worse."""
+        compat.forget_silent_reports(self.config)  # those of findings
         replaceable = (
             pytest.ExitCode.OK,
             pytest.ExitCode.TESTS_FAILED,

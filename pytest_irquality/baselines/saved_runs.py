@@ -363,11 +363,9 @@ class SavedRuns:
         missing = [str(shard) for shard in every_shard if shard not in names and is_needed(shard)]
         if missing:
             known = list_some([f"{shard} ({name})" for shard, name in shards], MAX_NAMED_FILES)
-            count, indexes = (
-                format_count(len(missing), "shard"),
-                list_some(missing, MAX_NAMED_FILES),
-            )
-            raise BaselineError(f"{self.option}: {count} missing: {indexes}. Found: {known}.")
+            count = format_count(len(missing), "shard")
+            some = list_some(missing, MAX_NAMED_FILES)
+            raise BaselineError(f"{self.option}: {count} missing: {some}. Found: {known}.")
 
     # -- TREC --------------------------------------------------------------------------------------
 

@@ -642,7 +642,9 @@ def _iter_steps(
         yield Step(write("Check that the search engine is running and reachable"))
     can_fail = True
     for notice in causes:
-        if notice.code == NoticeCode.CANNOT_BE_USED:
+        # A suite cannot be used either if its saved run is at fault.
+        is_at_fault = f"{notice.suite_path}:" in str(notice.text)
+        if notice.code == NoticeCode.CANNOT_BE_USED and is_at_fault:
             yield Step(write("Correct this file"), location=notice.suite_path)
         # To grade results may turn the outcome, but the search comes first.
         if notice.next_step and notice.code != NoticeCode.UNJUDGED_RESULTS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from math import fsum
@@ -20,6 +20,8 @@ MAX_NAMED_QUERIES = 3
 
 _DECISION = "\0decision"  # in place of the name of an assessor
 _NO_ASSESSORS: Mapping[str, Mapping[str, float]] = {}  # shared by all queries without files
+# All bytes but white space that is ASCII.
+_NO_SEPARATORS = bytes(range(256)).translate(None, b" \t\n\v\f\r\x1c\x1d\x1e\x1f")
 _COMMON_GRADES = {str(grade): float(grade) for grade in range(-10, 101)}
 
 
@@ -84,47 +86,50 @@ def _read_regular_qrels(
 ) -> dict[str, dict[str, float]] | None:
     """Read regular qrels fast. Return ``None`` for all others.
 
-    Most files are regular, and some have millions of lines. The loops do little more than split
-    them, which takes a tenth of the time of ``_FileParser``.
+    Most files are regular, and some have millions of lines. Therefore the fields of many lines are
+    split at once, which saves a seventh of the time of a loop that splits each line.
     """
     grades: dict[str, dict[str, float]] = {}
+    width = 4 if format == "trec" else 3
     blocks = file.read_blocks()
-    add_lines = _add_trec_lines
     if format == "beir":
-        add_lines = _add_beir_lines
         header, _, text = next(blocks, "").partition("\n")
         if tuple(header.split()) != data_files.BEIR_COLUMNS:
             return None
         blocks = chain([text], blocks)
-    line_count = 0
+    line_count, last_query_id, values = 0, None, _COMMON_GRADES
     for text in filter(None, blocks):
-        lines = text.strip("\n").split("\n")
-        line_count += len(lines)
-        try:
-            add_lines(grades, lines)
-        except (KeyError, ValueError):  # another grade, or another number of fields
+        fields = _split_regular_lines(text, width)
+        if fields is None or '"' in text:  # Spreadsheets put quotes around cells.
             return None
-        if '"' in text:  # Spreadsheets put quotes around cells.
+        columns = fields[::width], fields[width - 2 :: width], fields[width - 1 :: width]
+        line_count += len(columns[0])
+        try:
+            for query_id, doc_id, grade in zip(*columns, strict=True):
+                if query_id != last_query_id:
+                    last_query_id, judgments = query_id, grades.setdefault(query_id, {})
+                judgments[doc_id] = values[grade]
+        except KeyError:  # not one of the common grades
             return None
     has_comments = any(query_id.startswith("#") for query_id in grades)
     has_repetitions = sum(map(len, grades.values())) != line_count
     return None if has_comments or has_repetitions else grades
 
 
-def _add_trec_lines(grades: dict[str, dict[str, float]], lines: Sequence[str]) -> None:
-    values, last_query_id = _COMMON_GRADES, None
-    for query_id, _, doc_id, grade in map(str.split, lines):
-        if query_id != last_query_id:
-            last_query_id, judgments = query_id, grades.setdefault(query_id, {})
-        judgments[doc_id] = values[grade]
-
-
-def _add_beir_lines(grades: dict[str, dict[str, float]], lines: Sequence[str]) -> None:
-    values, last_query_id = _COMMON_GRADES, None
-    for query_id, doc_id, grade in map(str.split, lines):
-        if query_id != last_query_id:
-            last_query_id, judgments = query_id, grades.setdefault(query_id, {})
-        judgments[doc_id] = values[grade]
+def _split_regular_lines(text: str, width: int) -> list[str] | None:
+    """Return the fields of all lines, or ``None`` if a line has more or fewer than ``width``."""
+    text = text if text.endswith("\n") else f"{text}\n"
+    fields = text.split()
+    line_count = len(fields) // width
+    # Mostly all lines have the same separators, which one pass shows. White space that is not ASCII
+    # separates fields as well.
+    separators = text.encode().translate(None, _NO_SEPARATORS)
+    shape = separators[:width]
+    has_others = not text.isascii() and len("".join(fields)) + len(separators) < len(text)
+    if has_others or shape.find(b"\n") != width - 1 or separators != shape * line_count:
+        lines = text.strip("\n").split("\n")
+        return fields if all(len(line.split()) == width for line in lines) else None
+    return fields if len(fields) == width * line_count else None
 
 
 class _FileParser:

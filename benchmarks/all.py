@@ -25,7 +25,7 @@ IN_ROUNDS = {
     "items": 1,
     "evaluation": 2,
     "results": 5,
-    "reading": 1,
+    "reading": 3,
     "complete_job": 1,
     "base_run": 1,
 }

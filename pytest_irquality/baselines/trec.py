@@ -24,8 +24,6 @@ _NUL = b"\0"
 # The tokens of a larger block do not stay in the caches of a processor.
 _BLOCK_BYTES = 2**15
 _MIN_TABLE_SCORES = 1_000
-# Of numbers of 32 bits, relative to their size.
-_RESOLUTION = 2.0**-22
 _GZIP_AND_BOM_PREFIXES = (b"\x1f\x8b", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -219,10 +217,8 @@ class _TrecReader:
         hits = self._hits[query]
         # Without equal scores, a run is usually in order. NaN cannot be sorted, and `_make_ranking`
         # looks for it.
-        compared = [*hits.scores[-1:], *scores]
-        smallest_gap = min(map(operator.sub, compared, compared[1:]), default=math.inf)
-        resolution = _RESOLUTION * max(abs(scores[0]), abs(scores[-1]))
-        if math.isnan(sum(scores)) or not smallest_gap > resolution:
+        compared = array("f", [*hits.scores[-1:], *scores])
+        if math.isnan(sum(scores)) or not all(map(operator.gt, compared, compared[1:])):
             self._unordered.add(query)
         # As separate strings, millions of ids would take most of the memory of a run.
         hits.doc_ids.append(b"\n".join(doc_ids) + b"\n")
@@ -230,6 +226,7 @@ class _TrecReader:
 
     def _make_ranking(self, query_id: str, hits: _QueryHits, is_ordered: bool) -> Ranking:
         doc_ids, scores = self._decode(b"".join(hits.doc_ids)), hits.scores
+        highest, lowest = scores[0], scores[-1]
         if not is_ordered:
             if any(map(math.isnan, scores)):
                 message = f"A score of query '{query_id}' is not a number"
@@ -238,8 +235,9 @@ class _TrecReader:
             ordered = sorted(zip(*columns, strict=False), reverse=True)
             doc_ids = "".join(f"{doc_id}\n" for _, doc_id, _ in ordered)
             scores = array("d", [score for _, _, score in ordered])
+            highest, lowest = max(scores), min(scores)
         # JSON, and so a baseline, has no infinite numbers.
-        if scores[0] > MAX_SCORE or scores[-1] < -MAX_SCORE:
+        if highest > MAX_SCORE or lowest < -MAX_SCORE:
             scores = array("d", [min(max(score, -MAX_SCORE), MAX_SCORE) for score in scores])
         return Ranking(PackedIds(doc_ids), scores)
 

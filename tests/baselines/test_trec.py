@@ -72,16 +72,20 @@ def test_documents_are_ordered_as_by_trec_eval(tmp_path: Path) -> None:
     assert all(math.isfinite(score) for _, score in hits)
 
 
-@pytest.mark.parametrize("scores", [("2", "2"), ("2.00000001", "2"), ("inf", "1e300")])
+@pytest.mark.parametrize(
+    "scores",
+    [("2", "2"), ("2.00000001", "2"), ("inf", "1e300"), ("5e38", "4e38"), ("2e-50", "1e-50")],
+)
 def test_equal_scores_of_an_ordered_run_are_ordered_by_id(
     tmp_path: Path, scores: tuple[str, str]
 ) -> None:
     first, second = scores
-    text = f"q Q0 a 1 {first} t\nq Q0 b 2 {second} t\nq Q0 c 3 1 t\n"
+    text = f"q Q0 a 1 {first} t\nq Q0 b 2 {second} t\nq Q0 c 3 -1 t\n"
 
     (hits,) = read_text(tmp_path, text).values()
 
     assert [doc_id for doc_id, _ in hits] == ["b", "a", "c"]
+    assert all(math.isfinite(score) for _, score in hits)
 
 
 def test_runs_with_equal_scores_have_the_values_of_trec_eval(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def render_html(view: View) -> str:
     """Render the report as one HTML file."""
     rows = collect_rows(view.suites)
     groups = list(_group_rows(view, rows))
-    urgent = sorted(rows, key=lambda row: (_is_quiet(row), -row.outcome, row.improvement))
+    urgent = sorted(rows, key=_get_urgency)
     page_view = _select_rows(view, urgent, groups)
     positions = {}
     for suite_index, suite in enumerate(page_view.suites):
@@ -99,6 +99,11 @@ def render_html(view: View) -> str:
         checks=list(_group_checks(view.checks)),
         charts=charts,
     )
+
+
+def _get_urgency(row: QueryRow) -> tuple[float, ...]:
+    """Return what to sort rows by: those that failed, changed most and have the lowest value."""
+    return _is_quiet(row), -row.outcome, row.improvement, row.now.value if row.now else 1.0
 
 
 def _select_rows(view: View, urgent: Sequence[QueryRow], groups: Sequence[RowGroup]) -> View:
@@ -326,6 +331,8 @@ def build_page_data(view: View) -> dict[str, Any]:
     shared = _Shared(_Numbering(), _Numbering(), _Numbering(), _Numbering({Text(): 0}))
     suites = [_build_suite(suite, view, shared) for suite in view.suites]
     docs = list(shared.docs)
+    # A search for a tag whose queries are left out would find those of a longer tag without it.
+    tag_names = [row.tag for suite in view.suites for row in suite.tags]
     max_length = max(MIN_TITLE_LENGTH, MAX_TITLE_CHARACTERS // max(len(docs), 1))
     return {
         "kinds": list(KINDS),
@@ -339,7 +346,7 @@ def build_page_data(view: View) -> dict[str, Any]:
         "suites": suites,
         "ids": [escape_page_text(doc_id) for doc_id, _ in docs],
         "titles": [clip(escape_page_text(title), max_length) for _, title in docs],
-        "tags": [escape_page_text(tag) for tag in shared.tags],
+        "tags": [escape_page_text(tag) for tag in dict.fromkeys([*shared.tags, *tag_names])],
         "texts": [encode_text(text) for text in shared.texts],
         "fields": _collect_fields(collect_rows(view.suites), [doc_id for doc_id, _ in docs]),
     }

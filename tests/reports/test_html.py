@@ -160,8 +160,28 @@ def test_page_of_very_many_queries_has_those_that_changed() -> None:
     assert changed["texts"][-1] == last
     (row,) = [attributes for tag, attributes in page.tags if attributes.get("data-row")]
     assert changed["texts"][int(row["data-row"] or 0)] == last
-    assert "These are the 20,000 queries that failed or changed most." in page.text
+    sentence = "These are the 20,000 queries that failed, changed most or have the lowest values."
+    assert sentence in page.text
     assert "has all 20,010." in page.text
+
+
+@pytest.mark.slow
+def test_page_of_very_many_queries_has_the_lowest_values_if_none_changed() -> None:
+    tags = {MAX_PAGE_ROWS + 5: ("t1",)}
+    texts = [f"q{n}" for n in range(MAX_PAGE_ROWS + 10)]
+    queries = []
+    for number, text in enumerate(texts):
+        queries.append(make_query(text, is_sampled=True, tags=tags.get(number, ("t10",))))
+    suite = make_suite("first", queries)
+    run = make_run(suite, {texts[-1]: LOST})
+
+    data = Page(render_html(make_view(suite, run, run))).unpack()
+
+    (shown,) = data["suites"]
+    assert shown["texts"][-1] == texts[-1]
+    # Its queries are left out, but a link to the tag finds none of those tagged "t10".
+    assert [data["tags"][number] for tags in shown["tags"] for number in tags].count("t1") == 0
+    assert "t1" in data["tags"]
 
 
 def test_notices_are_grouped_by_severity() -> None:

@@ -643,8 +643,7 @@ def _iter_steps(
     can_fail = True
     for notice in causes:
         # A suite cannot be used either if its saved run is at fault.
-        is_at_fault = f"{notice.suite_path}:" in str(notice.text)
-        if notice.code == NoticeCode.CANNOT_BE_USED and is_at_fault:
+        if notice.code == NoticeCode.CANNOT_BE_USED and "--ir-runs" not in str(notice.text):
             yield Step(write("Correct this file"), location=notice.suite_path)
         # To grade results may turn the outcome, but the search comes first.
         if notice.next_step and notice.code != NoticeCode.UNJUDGED_RESULTS:

@@ -127,7 +127,7 @@ def _split_regular_lines(text: str, width: int) -> list[str] | None:
     shape = separators[:width]
     has_others = not text.isascii() and len("".join(fields)) + len(separators) < len(text)
     if has_others or shape.find(b"\n") != width - 1 or separators != shape * line_count:
-        lines = text.strip("\n").split("\n")
+        lines = text[:-1].split("\n")
         return fields if all(len(line.split()) == width for line in lines) else None
     return fields if len(fields) == width * line_count else None
 

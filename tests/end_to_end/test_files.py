@@ -202,3 +202,13 @@ def test_files_of_the_base_suite_come_from_git(shop: Shop) -> None:
     assert build.verdict == ("REVIEW", 0)
     assert find(QUERIES[:1])
     assert "6 queries lost all relevant documents" in build.text
+
+
+def test_suite_with_a_mistake_in_its_judgments_is_to_be_corrected(shop: Shop) -> None:
+    shop.write("grades.qrels", "q 0 d 1\nq 0 d 2\n")
+    shop.write_suite(make_suite(head="judgments: grades.qrels\n"))
+
+    build = shop.build()
+
+    assert build.verdict == ("ERROR", 2)
+    assert "Correct this file" in build.text

@@ -411,9 +411,10 @@ class Comparison:
         key = (metric, version)
         values = stage._values.get(key)
         if values is None:
-            values = stage._values[key] = {}
+            values = {}
             for query_id, repeats in stage._collect_repeats(metric, version).items():
                 values[query_id] = repeats[0] if len(repeats) == 1 else _average(repeats)
+            stage._values[key] = values
         return values
 
     def get_repeats(self, metric: Metric, version: RankingVersion) -> _Repeats:

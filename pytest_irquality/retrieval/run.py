@@ -54,9 +54,10 @@ class PackedIds(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         return iter(_split_ids(self._text))
 
-    def __contains__(self, doc_id: Any) -> bool:
+    def __contains__(self, doc_id: object) -> bool:
         # Searching for a few ids is faster than splitting the text.
-        return f"\n{doc_id}\n" in self._text and "\n" not in doc_id
+        may_be_id = isinstance(doc_id, str) and "\n" not in doc_id
+        return may_be_id and f"\n{doc_id}\n" in self._text
 
     def index(self, doc_id: str) -> int:  # type: ignore[override]
         """Return the index of an id. The inherited method is much slower."""

@@ -321,6 +321,7 @@ def test_rows_without_a_grade_are_still_to_grade(folder: SuiteFolder) -> None:
         ("q.trec", "1 0 d1 1\n1 0 d2 nan\n", "q.trec:2: A grade must be a number, not 'nan'"),
         ("q.trec", "1 0 d1 1\n2 0 d1 1\n1 0 d1 2\n", "q.trec:3: 'd1' has grade 2 for '1' here, and 1 on line 1"),
         ("q.tsv", "query-id\tcorpus-id\tscore\n1\td1\n", "q.tsv:2: The line has 2 cells, and the header has 3"),
+        ("q.tsv", "query-id\tcorpus-id\tscore\n1\td1\t1\n1 d2 1\n\n", "q.tsv:3: The line has 1 cells"),
         ("q.csv", "query,docid,rating\na,d1,goood\n", "q.csv:2: A grade must be a number or a word of 'grades' ('good'), not 'goood'. Did you mean 'good'?"),
         ("q.csv", "query,docid,rating\na,,1\n", "q.csv:2: This line has a grade, but no document"),
         ("q.csv", "query,docid,rating\n,d1,1\n", "q.csv:2: The query is empty"),
@@ -347,7 +348,7 @@ def test_rows_without_a_grade_are_still_to_grade(folder: SuiteFolder) -> None:
         ("q.txt", "office chair\n", "q.txt:1: This is a list of queries, which has no judgments"),
         ("q.tsv", "1\toffice chair\n", "q.tsv:1: This is TREC topics, which has no judgments"),
     ],
-    ids=range(30),
+    ids=range(31),
 )  # fmt: skip
 def test_a_bad_line_is_an_error_at_its_place(
     folder: SuiteFolder, name: str, content: str | bytes, mistake: str

@@ -289,7 +289,7 @@ def test_saved_run_that_lacks_answers_is_incomplete(shop: Shop) -> None:
 
 
 def test_good_run_does_not_hide_a_new_one_in_another_format(shop: Shop) -> None:
-    """A folder has last night's answers, and today's in TREC's format."""
+    """A folder has last night's answers, and current ones in TREC's format."""
     shop.write_suite(make_suite())
     shop.record()
     shop.build("--ir-save-runs=runs,shard=1/1")
